@@ -1,0 +1,110 @@
+package wire
+
+// CancelRequest asks the leader on ctl.cancel to end a request. The body may
+// also be the id alone, as a decimal number.
+type CancelRequest struct {
+	ID uint64 `json:"id"`
+}
+
+// CancelOutcome is what became of a request to cancel.
+type CancelOutcome string
+
+// The answers to a cancel.
+const (
+	CancelFound   CancelOutcome = "found"   // it was queued or running, and is cancelled for good
+	CancelDone    CancelOutcome = "done"    // it had already ended
+	CancelUnknown CancelOutcome = "unknown" // no such request is known
+)
+
+// CancelReply answers a CancelRequest. Error is set instead of Outcome when the
+// request could not be read.
+type CancelReply struct {
+	ID      uint64        `json:"id"`
+	Outcome CancelOutcome `json:"outcome,omitempty"`
+	Error   string        `json:"error,omitempty"`
+}
+
+// StatusRequest asks the leader on ctl.status for its state; an empty body asks
+// for classes and workers. With ids it answers for these requests alone.
+type StatusRequest struct {
+	IDs []uint64 `json:"ids,omitempty"`
+}
+
+// RequestState is where a request is.
+type RequestState string
+
+// The states of a request.
+const (
+	StateQueued  RequestState = "queued"
+	StateRunning RequestState = "running" // handed out
+	StateEnding  RequestState = "ending"  // decided, being told
+	StateEnded   RequestState = "ended"   // not known any more: it has ended, or never was
+)
+
+// Status is the leader's state as answered on ctl.status.
+type Status struct {
+	Leader    string          `json:"leader"`
+	Epoch     uint64          `json:"epoch"`
+	Recovered bool            `json:"recovered"` // false while it still reads what its predecessor left
+	Classes   []ClassStatus   `json:"classes,omitempty"`
+	Workers   []WorkerStatus  `json:"workers,omitempty"`
+	Requests  []RequestStatus `json:"requests,omitempty"`
+}
+
+// ClassStatus is a class of a model's profile. Token counts are uncached unless
+// their name says otherwise.
+type ClassStatus struct {
+	Model            string  `json:"model"` // "" is the ring of requests whose model is not known yet
+	Class            string  `json:"class"`
+	Quantum          int64   `json:"quantum"`
+	Deficit          int64   `json:"deficit"`
+	Queued           int     `json:"queued"`
+	QueuedRaw        int64   `json:"queued_raw_tokens"`
+	QueuedCached     int64   `json:"queued_cached_tokens"`
+	QueuedTokens     int64   `json:"queued_tokens"`
+	Lanes            int     `json:"lanes"`             // exact lanes with requests
+	OldestWaitMS     int64   `json:"oldest_wait_ms"`    // of a queued request
+	Running          int     `json:"running"`           // handed out and not finished
+	DispatchedTokens int64   `json:"dispatched_tokens"` // by this leader
+	Dispatched       uint64  `json:"dispatched"`        // requests, by this leader
+	Completed        uint64  `json:"completed"`
+	Failed           uint64  `json:"failed"`
+	SharedTokens     int64   `json:"shared_tokens"` // dispatched while every class of the ring was backlogged
+	Share            float64 `json:"share"`         // of SharedTokens, 0 to 1
+	Entitlement      float64 `json:"entitlement"`   // quantum over the ring's sum of quanta
+}
+
+// WorkerStatus is a worker as the leader sees it.
+type WorkerStatus struct {
+	Worker        string   `json:"worker"`
+	Incarnation   uint64   `json:"incarnation"`
+	State         string   `json:"state"` // ready, busy, held, draining, unhealthy, lost
+	Models        []string `json:"models"`
+	Ranks         int      `json:"ranks"`
+	Slots         int      `json:"slots"` // of all ranks
+	Used          int      `json:"used"`
+	PrefillTokens int64    `json:"prefill_tokens"`
+	LastSeenMS    int64    `json:"last_seen_ms"` // ago
+}
+
+// RequestStatus is the answer for one id.
+type RequestStatus struct {
+	ID      uint64       `json:"id"`
+	State   RequestState `json:"state"`
+	Class   string       `json:"class,omitempty"`
+	Model   string       `json:"model,omitempty"`
+	Attempt uint32       `json:"attempt,omitempty"`
+	Worker  string       `json:"worker,omitempty"`
+	WaitMS  int64        `json:"wait_ms,omitempty"` // since it was asked
+}
+
+// Models answers ctl.models: the models that live workers serve, sorted.
+type Models struct {
+	Models []ModelStatus `json:"models"`
+}
+
+// ModelStatus is a model with the number of live workers that serve it.
+type ModelStatus struct {
+	Name    string `json:"name"`
+	Workers int    `json:"workers"`
+}
