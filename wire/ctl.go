@@ -41,8 +41,8 @@ const (
 	StateEnded   RequestState = "ended"   // not known any more: it has ended, or never was
 )
 
-// Status is the leader's state as answered on ctl.status.
-type Status struct {
+// BrokerStatus is the leader's state as answered on ctl.status.
+type BrokerStatus struct {
 	Leader    string          `json:"leader"`
 	Epoch     uint64          `json:"epoch"`
 	Recovered bool            `json:"recovered"` // false while it still reads what its predecessor left
