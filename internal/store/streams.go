@@ -1,0 +1,151 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Options are what a deployment chooses about its streams. Zero means default.
+type Options struct {
+	Replicas  int           // 1, 3 or 5; default 1
+	Memory    bool          // keep the streams in memory: nothing survives the server
+	MaxBytes  int64         // of REQ, bytes; default unlimited. Publishers get the store's error beyond it
+	ResMaxAge time.Duration // how long results wait to be read; default 1 h
+	ResBytes  int64         // of RES, bytes; default 1 GiB, the oldest go first
+	DeadBytes int64         // of DEAD, bytes; default 1 GiB, then giving up fails until there is room
+}
+
+const (
+	dedupWindow      = 30 * time.Second
+	defaultResMaxAge = time.Hour
+	defaultBytes     = 1 << 30
+	maxConsumers     = 100_000 // one for each agent on WORK
+)
+
+func (o Options) withDefaults() Options {
+	if o.Replicas == 0 {
+		o.Replicas = 1
+	}
+	if o.MaxBytes == 0 {
+		o.MaxBytes = -1
+	}
+	if o.ResMaxAge == 0 {
+		o.ResMaxAge = defaultResMaxAge
+	}
+	if o.ResBytes == 0 {
+		o.ResBytes = defaultBytes
+	}
+	if o.DeadBytes == 0 {
+		o.DeadBytes = defaultBytes
+	}
+	return o
+}
+
+// Configs are the streams of one Fairlead.
+func (s *Store) Configs(o Options) []jetstream.StreamConfig {
+	o = o.withDefaults()
+	n := s.Names
+	base := func(name string) jetstream.StreamConfig {
+		c := jetstream.StreamConfig{
+			Name: name, Subjects: n.Captured(name), Storage: jetstream.FileStorage, Replicas: o.Replicas,
+			Retention: jetstream.LimitsPolicy, Discard: jetstream.DiscardNew, Duplicates: dedupWindow,
+			AllowDirect: true, MaxConsumers: maxConsumers,
+		}
+		if o.Memory {
+			c.Storage = jetstream.MemoryStorage
+		}
+		return c
+	}
+	req, work, done, res, dead := base(n.StreamREQ()), base(n.StreamWORK()), base(n.StreamDONE()), base(n.StreamRES()), base(n.StreamDEAD())
+	req.Description, req.AllowMsgTTL, req.MaxBytes = "what has been asked", true, o.MaxBytes
+	work.Description, work.Retention = "what has been handed out, and who may hand out", jetstream.WorkQueuePolicy
+	work.AllowMsgTTL, work.AllowRollup, work.AllowAtomicPublish = true, true, true
+	done.Description = "what has finished"
+	res.Description, res.MaxAge, res.MaxBytes, res.Discard = "results nobody waited for", o.ResMaxAge, o.ResBytes, jetstream.DiscardOld
+	dead.Description, dead.MaxBytes = "requests given up", o.DeadBytes
+	return []jetstream.StreamConfig{req, work, done, res, dead}
+}
+
+// Ensure creates the streams that are missing and checks those that are there.
+// A stream with a foreign configuration is an error that names the field.
+func (s *Store) Ensure(ctx context.Context, o Options) error {
+	for _, want := range s.Configs(o) {
+		if err := s.ensure(ctx, want); err != nil {
+			return fmt.Errorf("stream %s: %w", want.Name, explain(err))
+		}
+	}
+	return nil
+}
+
+func (s *Store) ensure(ctx context.Context, want jetstream.StreamConfig) error {
+	have, err := s.JS.Stream(ctx, want.Name)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		// A recreated stream must never repeat a sequence: guards, ids and
+		// incarnations are sequences (protocol, rule 12).
+		want.FirstSeq = uint64(time.Now().UnixMicro())
+		_, err = s.JS.CreateStream(ctx, want)
+		if !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+			return err
+		}
+		have, err = s.JS.Stream(ctx, want.Name) // another broker was first
+	}
+	if err != nil {
+		return err
+	}
+	return Check(have.CachedInfo().Config, want)
+}
+
+// Check compares a stream with what Fairlead needs. Limits of size and age,
+// replicas and the dedup window are the operator's to change.
+func Check(have, want jetstream.StreamConfig) error {
+	haveSubjects, wantSubjects := slices.Sorted(slices.Values(have.Subjects)), slices.Sorted(slices.Values(want.Subjects))
+	for _, f := range []struct {
+		name       string
+		have, want any
+	}{
+		{"subjects", fmt.Sprint(haveSubjects), fmt.Sprint(wantSubjects)},
+		{"retention", have.Retention, want.Retention},
+		{"discard", have.Discard, want.Discard},
+		{"allow_direct", have.AllowDirect, want.AllowDirect},
+		{"allow_msg_ttl", have.AllowMsgTTL || !want.AllowMsgTTL, true},
+		{"allow_rollup_hdrs", have.AllowRollup || !want.AllowRollup, true},
+		{"allow_atomic", have.AllowAtomicPublish || !want.AllowAtomicPublish, true},
+		{"sealed", have.Sealed, false},
+		{"deny_delete", have.DenyDelete, false},
+		{"deny_purge", have.DenyPurge, false},
+		{"no_ack", have.NoAck, false},
+	} {
+		if f.have != f.want {
+			return &ForeignError{Field: f.name, Have: fmt.Sprint(f.have), Want: fmt.Sprint(f.want)}
+		}
+	}
+	return nil
+}
+
+// ForeignError says that a stream of this name exists and is not Fairlead's.
+type ForeignError struct{ Field, Have, Want string }
+
+// Error names the field and what to do.
+func (e *ForeignError) Error() string {
+	return fmt.Sprintf("has a foreign configuration: %s is %s, want %s; edit or remove the stream, or use a namespace of your own", e.Field, e.Have, e.Want)
+}
+
+// explain adds what an operator can do about a server's refusal.
+func explain(err error) error {
+	var api *jetstream.APIError
+	switch {
+	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
+		return fmt.Errorf("JetStream is off on this server or account; start nats-server with -js, or enable it for the account: %w", err)
+	case errors.Is(err, nats.ErrNoResponders):
+		return fmt.Errorf("no JetStream answers on this connection; start nats-server with -js and check the account's permissions: %w", err)
+	case errors.As(err, &api) && api.ErrorCode == CodeStorageResources:
+		return fmt.Errorf("the server or account has no storage left for it; raise the limit or free space: %w", err)
+	}
+	return err
+}
