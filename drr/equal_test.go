@@ -1,0 +1,292 @@
+package drr
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// rig drives a scheduler and the textbook through the same events. Every decision is drawn from pick(n),
+// a number in [0, n), so that seeds, rapid and the fuzzer can all steer it.
+type rig struct {
+	pick     func(n int) int
+	classes  []Class
+	real     *Scheduler
+	plain    *textbook
+	queued   map[uint64]*Entry
+	order    []uint64 // the sequences queued, to pick from
+	out      []*Entry // dispatched and not yet finished
+	busy     []bool   // by worker
+	seq      uint64
+	now      int64
+	refunded bool
+	largest  int64
+	fail     func(format string, args ...any)
+}
+
+const rigWorkers = 4
+
+func newRig(pick func(int) int, fail func(string, ...any)) *rig {
+	g := &rig{pick: pick, fail: fail, queued: map[uint64]*Entry{}, busy: make([]bool, rigWorkers)}
+	for i := range 1 + pick(5) {
+		c := Class{Name: fmt.Sprint("c", i), Quantum: int64(1 + pick(40)), Order: Order(pick(3))}
+		if c.Order == WSPT && pick(2) == 0 {
+			c.Aging, c.Rate = float64(int(1)<<pick(4)), float64(int(1)<<pick(4))
+		}
+		g.classes = append(g.classes, c)
+	}
+	g.plain = newTextbook(g.classes)
+	g.real = g.fresh()
+	return g
+}
+
+func (g *rig) fresh() *Scheduler {
+	s, err := New(g.classes)
+	if err != nil {
+		g.fail("New: %v", err)
+	}
+	return s
+}
+
+// gate lets an exact head go unless its worker is busy, and a shared one unless all workers that it may use are;
+// which those are depends on the entry.
+func (g *rig) gate(_ int, t Target, e *Entry) bool {
+	if t.Worker >= 0 {
+		return !g.busy[t.Worker]
+	}
+	for w, busy := range g.busy {
+		if !busy && (e.Seq%3 == 0 || w%2 == int(e.Seq)%2) {
+			return true
+		}
+	}
+	return false
+}
+
+func (g *rig) step() {
+	switch g.pick(16) {
+	case 0, 1, 2, 3:
+		g.arrive()
+	case 4, 5, 6, 7, 8, 9:
+		g.next()
+	case 10:
+		g.busy[g.pick(rigWorkers)] = true
+	case 11:
+		w := g.pick(rigWorkers)
+		g.busy[w] = false
+		g.real.Recheck(int32(w))
+	case 12:
+		clear(g.busy)
+		g.real.RecheckAll()
+	case 13:
+		g.cancel()
+	case 14:
+		g.giveBack()
+	case 15:
+		g.takeOver()
+	}
+	g.compare()
+}
+
+func (g *rig) arrive() {
+	g.seq++
+	g.now += int64(g.pick(3)) * 5e8
+	e := &Entry{Seq: g.seq, Arrival: g.now, Raw: uint32(g.pick(90)), Cached: uint32(g.pick(30))}
+	if g.pick(4) == 0 {
+		e.Strict = uint32(g.pick(3))
+	}
+	if g.pick(3) == 0 {
+		e.Jump = float64(int(1)<<g.pick(4)) - 1
+	}
+	if g.pick(2) == 0 {
+		e.Deadline = int64(1 + g.pick(1000))
+	}
+	t := Shared
+	if g.pick(3) > 0 {
+		t = Target{Worker: int32(g.pick(rigWorkers)), Rank: int32(g.pick(3)) - 1}
+	}
+	g.largest = max(g.largest, e.Cost())
+	g.enqueue(g.pick(len(g.classes)), t, e)
+}
+
+func (g *rig) enqueue(class int, t Target, e *Entry) {
+	g.plain.enqueue(class, t, *e)
+	g.real.Enqueue(class, t, e)
+	g.queued[e.Seq] = e
+	g.order = append(g.order, e.Seq)
+}
+
+func (g *rig) next() {
+	got, want := g.real.Next(g.gate), uint64(0)
+	if e, ok := g.plain.next(g.gate); ok {
+		want = e.Seq
+	}
+	if got == nil {
+		if want != 0 {
+			g.fail("Next returned nothing, the textbook %d", want)
+		}
+		return
+	}
+	if got.Seq != want || got.Queued() {
+		g.fail("Next returned %d (queued %v), the textbook %d", got.Seq, got.Queued(), want)
+	}
+	g.gone(got.Seq)
+	g.out = append(g.out, got)
+	if g.pick(3) == 0 {
+		g.busy[g.pick(rigWorkers)] = true
+	}
+}
+
+func (g *rig) gone(seq uint64) {
+	delete(g.queued, seq)
+	for i, s := range g.order {
+		if s == seq {
+			g.order = append(g.order[:i], g.order[i+1:]...)
+			return
+		}
+	}
+}
+
+func (g *rig) cancel() {
+	if len(g.order) == 0 {
+		return
+	}
+	seq := g.order[g.pick(len(g.order))]
+	g.real.Remove(g.queued[seq])
+	g.plain.remove(seq)
+	g.gone(seq)
+}
+
+// giveBack ends the run of a dispatched request: its tokens come back, and half the time the request too, in
+// either order.
+func (g *rig) giveBack() {
+	if len(g.out) == 0 {
+		return
+	}
+	e := g.out[len(g.out)-1]
+	g.out = g.out[:len(g.out)-1]
+	class, t := e.Class(), e.Target()
+	again := g.pick(4)
+	if again == 0 {
+		g.enqueue(class, t, e)
+	}
+	g.refunded = true
+	g.real.Refund(class, e.Cost())
+	g.plain.refund(class, e.Cost())
+	if again == 1 {
+		g.enqueue(class, t, e)
+	}
+}
+
+// takeOver replaces the scheduler by a successor that got the backlog in another order.
+func (g *rig) takeOver() {
+	if g.pick(4) > 0 {
+		return
+	}
+	successor := g.fresh()
+	for i := range g.order {
+		j := i + g.pick(len(g.order)-i)
+		g.order[i], g.order[j] = g.order[j], g.order[i]
+		old := g.queued[g.order[i]]
+		e := &Entry{Seq: old.Seq, Arrival: old.Arrival, Deadline: old.Deadline, Jump: old.Jump,
+			Strict: old.Strict, Raw: old.Raw, Cached: old.Cached}
+		successor.Enqueue(old.Class(), old.Target(), e)
+		g.queued[e.Seq] = e
+	}
+	successor.Restore(g.real.Snapshot())
+	g.real = successor
+	g.plain.forgive()
+}
+
+// compare checks all that can be seen of the two.
+func (g *rig) compare() {
+	total := 0
+	for i := range g.classes {
+		c := &g.plain.classes[i]
+		var want Counters
+		for j := range c.queued {
+			want.add(&c.queued[j], 1)
+		}
+		total += len(c.queued)
+		if diff := cmp.Diff(want, g.real.Counters(i)); diff != "" {
+			g.fail("counters of class %d (-want +got):\n%s", i, diff)
+		}
+		deficit := c.deficit
+		if len(c.queued) == 0 {
+			deficit = 0
+		}
+		if got := g.real.Deficit(i); got != deficit {
+			g.fail("deficit of class %d is %d, want %d", i, got, deficit)
+		}
+		if !g.refunded && deficit > c.Quantum+g.largest {
+			g.fail("deficit of class %d is %d, more than quantum %d + largest cost %d", i, deficit, c.Quantum, g.largest)
+		}
+		visited := 0
+		g.real.Each(i, func(e *Entry) bool { visited++; return e.Queued() && e.Class() == i })
+		if visited != len(c.queued) {
+			g.fail("Each visited %d entries of class %d, want %d", visited, i, len(c.queued))
+		}
+	}
+	if g.real.Len() != total {
+		g.fail("Len is %d, want %d", g.real.Len(), total)
+	}
+}
+
+// drain opens every worker and empties both.
+func (g *rig) drain() {
+	for g.real.Len() > 0 {
+		clear(g.busy)
+		g.real.RecheckAll()
+		before := g.real.Len()
+		g.next()
+		if g.real.Len() == before {
+			g.fail("nothing dispatched with every worker open and %d queued", before)
+			return
+		}
+	}
+	g.compare()
+}
+
+func TestEqualsTextbook(t *testing.T) {
+	for seed := range uint64(1000) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		g := newRig(rng.IntN, func(format string, args ...any) {
+			t.Fatalf("seed %d: "+format, append([]any{seed}, args...)...)
+		})
+		for range 40 + g.pick(200) {
+			g.step()
+		}
+		g.drain()
+	}
+}
+
+func TestEqualsTextbookShrinking(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		g := newRig(func(n int) int { return rapid.IntRange(0, n-1).Draw(rt, "pick") }, rt.Fatalf)
+		for range rapid.IntRange(0, 80).Draw(rt, "steps") {
+			g.step()
+		}
+		g.drain()
+	})
+}
+
+func FuzzEqualsTextbook(f *testing.F) {
+	f.Add([]byte("\x01\x05\x00\x07\x02\x01\x00\x00\x40\x00\x00\x00\x04\x04\x05"))
+	f.Add([]byte("\x03\x02\x01\x01\x01\x01\x00\x02\x0a\x0d\x0e\x0f\x04\x04\x04\x0b\x04"))
+	f.Fuzz(func(t *testing.T, script []byte) {
+		at := 0
+		g := newRig(func(n int) int {
+			if at == len(script) {
+				return 0
+			}
+			at++
+			return int(script[at-1]) % n
+		}, t.Fatalf)
+		for steps := 0; at < len(script) && steps < 400; steps++ {
+			g.step()
+		}
+		g.drain()
+	})
+}
