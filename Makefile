@@ -17,7 +17,7 @@ PKG      ?= ./...
 packages_with = $(sort $(foreach f,$(shell grep -rlE --include='*_test.go' --exclude-dir=tools '$(1)' .),$(dir $(f))))
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test race slow fuzz bench golden lint fmt depcheck tools images up down clean
+.PHONY: help build demo test race slow fuzz bench golden lint fmt depcheck tools images up down logs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -79,7 +79,10 @@ up: images ## start a broker and two workers with compose
 	$(COMPOSE) -f deploy/compose.yaml up -d
 
 down: ## stop them; the queue stays in its volume
-	$(COMPOSE) -f deploy/compose.yaml down
+	$(COMPOSE) -f deploy/compose.yaml down $(ARGS)
+
+logs: ## print what they logged
+	$(COMPOSE) -f deploy/compose.yaml logs
 
 clean: ## remove bin/
 	rm -rf $(BIN)
