@@ -1,10 +1,13 @@
 package policy
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // class reads one class. Where it stands in the matrix is checked later.
 func class(o object) Class {
-	o.require("name", "quantum")
+	o.require("", "name", "quantum")
 	c := newClass()
 	c.Name, _ = o.name("name")
 	c.Family, _ = o.name("policy_family")
@@ -32,7 +35,7 @@ func class(o object) Class {
 
 func busy(o object, c *Class) {
 	c.PrefillBusyThreshold = o.whole("prefill_busy_threshold", 0, maxTokens)
-	c.PrefillBusyFrac = o.number("prefill_busy_threshold_frac", span{hi: maxTokens})
+	c.PrefillBusyFrac = o.number("prefill_busy_threshold_frac", span{hi: math.MaxFloat64})
 	c.BusyWorkerRatio = o.number("busy_worker_ratio", span{hi: 1, open: true})
 	if o.has("busy_worker_ratio") && !o.has("prefill_busy_threshold") && !o.has("prefill_busy_threshold_frac") {
 		o.d.report(o.fields["busy_worker_ratio"], "counts busy workers, but nothing says when a worker is busy",
@@ -53,7 +56,7 @@ func order(o object, c *Class) {
 	case aged && known && c.Order != WSPT:
 		o.d.report(o.fields["aging"], fmt.Sprintf("has no meaning with queue_policy %s", c.Order), "set queue_policy: wspt, or remove aging")
 	case aged && !rated:
-		o.d.report(o.fields["aging"], "needs nominal_tokens_per_second", classSchema.want("nominal_tokens_per_second"))
+		o.d.report(o.fields["aging"], "needs nominal_tokens_per_second", classSchema.remedyFor("nominal_tokens_per_second"))
 	case rated && !aged:
 		o.d.report(o.fields["nominal_tokens_per_second"], "has no effect without aging", "give aging too, or remove it")
 	}
@@ -62,7 +65,7 @@ func order(o object, c *Class) {
 func tenants(o object, c *Class) {
 	on, known := o.flag("tenants")
 	c.Tenants = on
-	all, ok := o.d.entries(o.fields["tenant_weights"], classSchema.want("tenant_weights"))
+	all, ok := o.d.entries(o.fields["tenant_weights"], classSchema.remedyFor("tenant_weights"))
 	if !ok {
 		return
 	}

@@ -2,7 +2,7 @@ package policy
 
 import (
 	"fmt"
-	"strings"
+	"slices"
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
@@ -33,17 +33,22 @@ type entry struct {
 
 // An object is a mapping with a schema. Fields that are null count as absent.
 type object struct {
-	d      *decoder
-	self   node
-	schema *schema
-	fields map[string]node
+	d        *decoder
+	self     node
+	schema   *schema
+	fields   map[string]node
+	misspelt []string // fields that an unknown one probably means
 }
 
+// reportAt reports what is wrong with the file as a whole.
 func (d *decoder) reportAt(line, column int, problem, remedy string) {
-	d.errs = append(d.errs, Error{File: d.file, Line: line, Column: column, Problem: problem, Remedy: remedy})
+	d.report(node{at: &token.Position{Line: line, Column: column}}, problem, remedy)
 }
 
 func (d *decoder) report(n node, problem, remedy string) {
+	if n.path == "" {
+		problem = "the file " + problem
+	}
 	d.errs = append(d.errs, Error{File: d.file, Line: n.at.Line, Column: n.at.Column, Field: n.path, Problem: problem, Remedy: remedy})
 }
 
@@ -154,10 +159,11 @@ func join(path, key string) string {
 // object reads a mapping whose fields are known.
 func (d *decoder) object(n node, s *schema) (object, bool) {
 	o := object{d: d, self: n, schema: s, fields: map[string]node{}}
-	all, ok := d.entries(n, "give a mapping with the fields "+strings.Join(s.names(), ", "))
+	all, ok := d.entries(n, s.want)
 	for _, e := range all {
-		if s.want(e.key) == "" {
-			d.report(node{path: e.path, at: e.keyAt}, "unknown field", s.remedy(e.key))
+		if s.remedyFor(e.key) == "" {
+			d.report(node{path: e.path, at: e.keyAt}, "unknown field", s.replace(e.key))
+			o.misspelt = append(o.misspelt, nearest(e.key, s.names()))
 			continue
 		}
 		if e.value != nil && e.value.Type() != ast.NullType {
@@ -175,11 +181,11 @@ func (o object) list(name string) ([]node, bool) {
 	}
 	seq, ok := n.value.(*ast.SequenceNode)
 	if !ok {
-		o.d.report(n, "is "+kind(n.value), o.schema.want(name))
+		o.d.report(n, "is "+kind(n.value), o.schema.remedyFor(name))
 		return nil, false
 	}
 	if len(seq.Values) == 0 {
-		o.d.report(n, "is empty", o.schema.want(name))
+		o.d.report(n, "is empty", o.schema.remedyFor(name))
 		return nil, false
 	}
 	items := make([]node, len(seq.Values))
@@ -189,11 +195,12 @@ func (o object) list(name string) ([]node, bool) {
 	return items, true
 }
 
-// require reports each of the fields that is absent.
-func (o object) require(names ...string) {
+// require reports each of the fields that is absent, with a reason if not plain.
+// A misspelt one is reported already.
+func (o object) require(reason string, names ...string) {
 	for _, name := range names {
-		if !o.has(name) {
-			o.d.report(node{path: join(o.self.path, name), at: o.self.at}, "is missing", o.schema.want(name))
+		if !o.has(name) && !slices.Contains(o.misspelt, name) {
+			o.d.report(node{path: join(o.self.path, name), at: o.self.at}, "is missing"+reason, o.schema.remedyFor(name))
 		}
 	}
 }

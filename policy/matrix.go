@@ -35,7 +35,7 @@ func (m *matrix) readBuckets() []Bucket {
 			m.blurred = true
 			continue
 		}
-		o.require("min_tokens", "bucket")
+		o.require("", "min_tokens", "bucket")
 		b := Bucket{}
 		if floor := o.whole("min_tokens", 0, maxTokens); floor != nil {
 			b.MinTokens = *floor

@@ -46,7 +46,7 @@ func (d *decoder) rootProfile(root object) *Profile {
 }
 
 func (d *decoder) models(root object) map[string]*Profile {
-	all, ok := d.entries(root.fields["models"], rootSchema.want("models"))
+	all, ok := d.entries(root.fields["models"], rootSchema.remedyFor("models"))
 	if !ok {
 		return nil
 	}
@@ -63,7 +63,7 @@ func (d *decoder) models(root object) map[string]*Profile {
 }
 
 func (d *decoder) profile(o object) *Profile {
-	o.require("default_policy_family", "uncached_isl_buckets", "policy_classes")
+	o.require(": "+profileNames+" go together", "default_policy_family", "uncached_isl_buckets", "policy_classes")
 	p := newProfile()
 	settings(o, p)
 	p.DefaultFamily, _ = o.name("default_policy_family")

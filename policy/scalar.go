@@ -13,7 +13,7 @@ import (
 
 // refuse reports a field's value with the field's own remedy.
 func (o object) refuse(name, problem string) {
-	o.d.report(o.fields[name], problem, o.schema.want(name))
+	o.d.report(o.fields[name], problem, o.schema.remedyFor(name))
 }
 
 // text reads a string.

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -9,9 +10,11 @@ import (
 // ends every error about it.
 type field struct{ name, want string }
 
-// A schema is one kind of mapping in the file.
+// A schema is one kind of mapping in the file: where it stands, what a right
+// one looks like, and its fields.
 type schema struct {
 	where  string
+	want   string
 	fields []field
 }
 
@@ -21,6 +24,8 @@ const (
 	maxWeight   = 1_000_000
 	minWeight   = 0.001
 	maxRate     = 1_000_000_000
+
+	profileNames = "default_policy_family, uncached_isl_buckets and policy_classes"
 
 	wantName      = "give a name of letters, digits, _ and - only"
 	wantDuration  = "give a duration from 0 to 720h with its unit, such as 30s"
@@ -39,14 +44,14 @@ var profileFields = []field{
 }
 
 var (
-	rootSchema = schema{"at the top level", append(profileFields[:len(profileFields):len(profileFields)],
-		field{"models", "give a mapping of exact model names to profiles"})}
-	profileSchema = schema{"in a model's profile", profileFields}
-	bucketSchema  = schema{"in uncached_isl_buckets", []field{
+	rootSchema = schema{"at the top level", "give a mapping with " + profileNames + ", or with models", slices.Concat(profileFields,
+		[]field{{"models", "give a mapping of exact model names to profiles"}})}
+	profileSchema = schema{"in a model's profile", "give a mapping with " + profileNames, profileFields}
+	bucketSchema  = schema{"in uncached_isl_buckets", "give a mapping with min_tokens and bucket", []field{
 		{"min_tokens", "give a whole number of uncached tokens, from 0 to 1000000000000000"},
 		{"bucket", wantName},
 	}}
-	classSchema = schema{"in policy_classes", []field{
+	classSchema = schema{"in policy_classes", "give a mapping with name, quantum and other fields as needed", []field{
 		{"name", wantName},
 		{"policy_family", wantName},
 		{"cache_bucket", "give the name of a bucket in uncached_isl_buckets"},
@@ -85,7 +90,8 @@ func foreign(name string) string {
 	return ""
 }
 
-func (s *schema) want(name string) string {
+// remedyFor says what is right for a field, "" for one the schema does not have.
+func (s *schema) remedyFor(name string) string {
 	for _, f := range s.fields {
 		if f.name == name {
 			return f.want
@@ -102,13 +108,13 @@ func (s *schema) names() []string {
 	return names
 }
 
-// remedy says what to do about a field the schema does not have.
-func (s *schema) remedy(name string) string {
+// replace says what to do about a field the schema does not have.
+func (s *schema) replace(name string) string {
 	if r := foreign(name); r != "" {
 		return r
 	}
 	for _, other := range schemas {
-		if other.want(name) != "" {
+		if other.remedyFor(name) != "" {
 			return "move it: it belongs " + other.where
 		}
 	}

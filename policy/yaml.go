@@ -21,7 +21,7 @@ const (
 // document parses the file into its one YAML document.
 func (d *decoder) document(data []byte) (ast.Node, bool) {
 	if len(data) > maxFile {
-		d.reportAt(1, 1, fmt.Sprintf("the file has %d bytes", len(data)), "give at most 1 MiB")
+		d.reportAt(1, 1, fmt.Sprintf("has %d bytes", len(data)), "give at most 1 MiB")
 		return nil, false
 	}
 	if !utf8.Valid(data) {
@@ -62,23 +62,23 @@ func (d *decoder) onlyBody(file *ast.File) (ast.Node, bool) {
 // empty reports a file that says nothing. It is refused because it is more
 // often an accident, such as a failed template, than a wish.
 func (d *decoder) empty(line, column int) {
-	d.reportAt(line, column, "the file defines no policy",
-		"give default_policy_family, uncached_isl_buckets and policy_classes, or models; "+
+	d.reportAt(line, column, "defines no policy",
+		"give "+profileNames+", or models; "+
 			"without a policy file there is one class \"default\"")
 }
 
 func (d *decoder) badUTF8(data []byte) {
-	valid := len(bytes.ToValidUTF8(data, nil))
-	for i := 0; i < len(data); {
-		r, size := utf8.DecodeRune(data[i:])
+	end := 0
+	for end < len(data) {
+		r, size := utf8.DecodeRune(data[end:])
 		if r == utf8.RuneError && size == 1 {
-			valid = i
 			break
 		}
-		i += size
+		end += size
 	}
-	line := data[bytes.LastIndexByte(data[:valid], '\n')+1 : valid]
-	d.reportAt(bytes.Count(data[:valid], []byte("\n"))+1, utf8.RuneCount(line)+1, "is not UTF-8", "save the file as UTF-8 text")
+	good := data[:end]
+	line := good[bytes.LastIndexByte(good, '\n')+1:]
+	d.reportAt(bytes.Count(good, []byte("\n"))+1, utf8.RuneCount(line)+1, "is not UTF-8", "save it as UTF-8 text")
 }
 
 func (d *decoder) syntax(err error) {
