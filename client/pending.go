@@ -1,0 +1,292 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"fairlead/wire"
+)
+
+// Chunk is a piece of a streamed answer.
+type Chunk struct {
+	Index   int    // 0, 1, … within the attempt
+	Data    []byte // one SSE data payload, without "data: "
+	Attempt uint32
+	Worker  string
+	// Restart says, only when the request asked for [wire.RetryAlways]: forget
+	// what was shown, the chunks of another attempt follow from the first. Such
+	// a chunk carries no data.
+	Restart bool
+}
+
+// Result is a request's outcome when it succeeded.
+type Result struct {
+	ID          uint64
+	Attempt     uint32
+	Worker      string
+	Usage       wire.Usage
+	ContentType string   // of Body, "" when the engine did not say
+	Body        []byte   // the whole answer when it was not streamed, else empty
+	Chunks      [][]byte // of a streamed answer, those that Chunks had not shown
+}
+
+// Pending is a request that was asked. One reader at a time may use Chunks and
+// Result; every other method is safe for concurrent use.
+type Pending struct {
+	ID uint64 // sequence in REQ, the request's name everywhere
+	// Duplicate says that the idempotency key was known: this is the receipt of
+	// the first request.
+	Duplicate bool
+
+	c       *Client
+	subject string
+	stored  bool
+	wake    chan struct{} // one signal for the reader
+	until   time.Time     // when this side's clock ends it; zero never
+	reader  reader        // stored only, and the reader's own
+
+	mu     sync.Mutex // guards what follows
+	asm    assembly
+	heard  uint64 // id that messages carried; 0 none yet
+	sub    *nats.Subscription
+	timer  *time.Timer // fires at until
+	doubt  doubt
+	since  time.Time // of suspected
+	late   bool      // stored only: the leader says that it has ended, read once more
+	missed bool      // stored only: messages may have passed by, read once more
+}
+
+// Chunks iterates over a streamed answer until its end. An error, an [*Error]
+// when the request failed, is the last pair. When ctx ends the request goes on,
+// and a later call continues where this one stopped.
+func (p *Pending) Chunks(ctx context.Context) iter.Seq2[Chunk, error] {
+	return func(yield func(Chunk, error) bool) {
+		for {
+			switch s := p.step(ctx); {
+			case s.err != nil:
+				yield(Chunk{}, s.err)
+				return
+			case s.kind == stepEnd || !yield(s.chunk, nil):
+				return
+			}
+		}
+	}
+}
+
+// Result waits for the outcome; an [*Error] says how the request failed. When
+// ctx ends the request goes on: call Cancel to end it, or Result again.
+func (p *Pending) Result(ctx context.Context) (*Result, error) {
+	var chunks [][]byte
+	for {
+		switch s := p.step(ctx); {
+		case s.err != nil:
+			return nil, s.err
+		case s.kind == stepEnd:
+			return p.result(chunks), nil
+		case s.chunk.Restart:
+			chunks = nil
+		default:
+			chunks = append(chunks, s.chunk.Data)
+		}
+	}
+}
+
+func (p *Pending) result(chunks [][]byte) *Result {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r := p.asm.outcome
+	return &Result{
+		ID: p.ID, Attempt: r.origin.Attempt, Worker: r.origin.Worker, Usage: *r.final.Usage,
+		ContentType: r.contentType, Body: r.data, Chunks: chunks,
+	}
+}
+
+// Cancel asks the leader to end the request, and returns what it found. The
+// outcome then is, unless another one was first, an [*Error] with the reason
+// cancelled.
+func (p *Pending) Cancel(ctx context.Context) (wire.CancelOutcome, error) {
+	return p.c.Cancel(ctx, p.ID)
+}
+
+// Close stops listening. The request goes on until its worker notices that
+// nobody listens; a stored one goes on to its end. Close may be called at any
+// time, more than once, and also after the outcome.
+func (p *Pending) Close() { p.fail(ErrClosed) }
+
+// step waits for what the reader is to do next; it never returns stepWait.
+func (p *Pending) step(ctx context.Context) step {
+	if err := p.attach(ctx); err != nil {
+		return step{kind: stepEnd, err: err}
+	}
+	for {
+		if err := p.catchUp(ctx); err != nil {
+			return step{kind: stepEnd, err: err}
+		}
+		if s := p.next(); s.kind != stepWait {
+			return s
+		}
+		if err := p.wait(ctx); err != nil {
+			return step{kind: stepEnd, err: fmt.Errorf("wait for request %d: %w", p.ID, err)}
+		}
+	}
+}
+
+func (p *Pending) next() step {
+	p.mu.Lock()
+	s := p.asm.next()
+	ended := p.asm.ended()
+	p.mu.Unlock()
+	if ended {
+		p.release()
+	}
+	return s
+}
+
+// wait blocks until something was received, ctx ends, or the store is to be
+// read once more.
+func (p *Pending) wait(ctx context.Context) error {
+	var again <-chan time.Time
+	if !p.reader.again.IsZero() {
+		t := time.NewTimer(time.Until(p.reader.again))
+		defer t.Stop()
+		again = t.C
+	}
+	select {
+	case <-p.wake:
+		return nil
+	case <-again:
+		p.mu.Lock()
+		p.missed, p.reader.again = true, time.Time{}
+		p.mu.Unlock()
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// receive takes a message from the dispatcher.
+func (p *Pending) receive(m *nats.Msg) {
+	rm, err := wire.ParseResult(m.Header)
+	if err != nil {
+		return // not a worker's: anybody may write to a subject that he knows
+	}
+	p.mu.Lock()
+	if p.ID == 0 || rm.ID == p.ID {
+		p.heard = rm.ID
+		p.asm.add(rm, payload{m.Data, wire.First(m.Header, wire.HeaderContentType)})
+	}
+	ended := p.asm.ended()
+	p.mu.Unlock()
+	if ended {
+		p.release()
+	}
+	p.signal()
+}
+
+// fail ends the request on this side, unless it has ended.
+func (p *Pending) fail(err error) {
+	p.mu.Lock()
+	p.asm.fail(err)
+	p.mu.Unlock()
+	p.release()
+	p.signal()
+}
+
+func (p *Pending) signal() {
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+// release gives back what an open request holds. It may be called again.
+func (p *Pending) release() {
+	p.c.forget(p)
+	p.mu.Lock()
+	sub, timer := p.sub, p.timer
+	p.sub, p.timer = nil, nil
+	gaveUp := p.asm.gaveUp && !p.stored
+	p.mu.Unlock()
+	if timer != nil {
+		timer.Stop()
+	}
+	if sub != nil {
+		_ = sub.Unsubscribe() // fails only when the connection is gone, and the subscription with it
+		if gaveUp {
+			p.c.cancelUnheard(p.ID)
+		}
+	}
+}
+
+// subscribed keeps the subscription, unless the request has ended meanwhile.
+func (p *Pending) subscribed(sub *nats.Subscription) {
+	p.mu.Lock()
+	p.sub = sub
+	if !p.until.IsZero() {
+		p.timer = time.AfterFunc(time.Until(p.until), p.expire)
+	}
+	ended := p.asm.ended()
+	p.mu.Unlock()
+	if ended {
+		p.release()
+	}
+}
+
+// receipt makes the request known by its id.
+func (p *Pending) receipt(id uint64, until time.Time) {
+	p.mu.Lock()
+	p.ID, p.asm.id, p.until = id, id, until
+	if p.sub != nil && !until.IsZero() {
+		p.timer = time.AfterFunc(time.Until(until), p.expire)
+	}
+	doubted := p.doubt != trusted
+	p.mu.Unlock()
+	if doubted {
+		p.c.kick()
+	}
+}
+
+// expire ends a request that nobody ended at its deadline.
+func (p *Pending) expire() {
+	e := newError(wire.DeadlineExceeded, "its deadline passed %v ago and no broker said so", p.c.cfg.DeadlineGrace)
+	e.ID = p.ID
+	p.mu.Lock()
+	p.asm.giveUp(e)
+	p.mu.Unlock()
+	p.release()
+	p.signal()
+}
+
+// checkDropped ends a request of which the connection dropped a message.
+func (p *Pending) checkDropped() {
+	p.mu.Lock()
+	sub := p.sub
+	p.mu.Unlock()
+	if sub == nil {
+		return
+	}
+	if n, err := sub.Dropped(); err == nil && n > 0 {
+		p.overrun(n)
+	}
+}
+
+func (p *Pending) overrun(n int) {
+	p.mu.Lock()
+	if p.stored {
+		p.missed = true
+	} else {
+		e := newError(wire.ResultLost, "%d messages came faster than this process could take them", n)
+		e.ID = p.ID
+		p.asm.giveUp(e)
+	}
+	p.mu.Unlock()
+	if !p.stored {
+		p.release()
+	}
+	p.signal()
+}

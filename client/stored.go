@@ -1,0 +1,176 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+	"github.com/synadia-io/orbit.go/jetstreamext"
+
+	"fairlead/internal/store"
+	"fairlead/wire"
+)
+
+// reader is the state of reading a stored result. A subscription hears what is
+// being stored, reads of the store tell what was stored before; no consumer is
+// needed for either.
+type reader struct {
+	attached bool
+	seq      uint64    // highest sequence of RES read
+	again    time.Time // when to read once more; zero never
+	tries    int       // reads that left a gap
+}
+
+const (
+	settleTime = 2 * time.Second        // until every server of a cluster knows of the subscription
+	gapWait    = 200 * time.Millisecond // for a chunk that is sent but not stored yet
+	gapTries   = 5
+	readBatch  = 256
+)
+
+// Await reads the result of a request that was asked without an inbox, by its
+// id, as it is stored and as it comes. It may be called for as long as results
+// are kept; an id that nobody knows ends with result_lost. The *[Pending] need
+// not be closed once it has an outcome.
+func (c *Client) Await(ctx context.Context, id uint64) (*Pending, error) {
+	if id == 0 {
+		return nil, newError(wire.InvalidRequest, "id 0; want the id of a receipt")
+	}
+	p := c.newPending(true, false)
+	c.taken(p, id, 0)
+	if err := p.attach(ctx); err != nil {
+		return nil, err
+	}
+	if err := p.catchUp(ctx); err != nil {
+		p.Close()
+		return nil, err
+	}
+	p.mu.Lock()
+	if !p.asm.ended() {
+		p.doubt = doubted
+	}
+	p.mu.Unlock()
+	c.kick()
+	return p, nil
+}
+
+// attach begins to listen for a stored result. Until its reader comes, a stored
+// request costs nothing but itself.
+func (p *Pending) attach(context.Context) error {
+	p.mu.Lock()
+	if !p.stored || p.reader.attached || p.asm.ended() {
+		p.mu.Unlock()
+		return nil
+	}
+	p.missed, p.asm.reading = true, true
+	p.mu.Unlock()
+	if err := p.c.listen(p); err != nil {
+		return err
+	}
+	p.reader.attached = true
+	p.reader.again = time.Now().Add(settleTime)
+	return nil
+}
+
+// catchUp reads the store when there is reason to.
+func (p *Pending) catchUp(ctx context.Context) error {
+	p.mu.Lock()
+	late := p.late
+	due := p.stored && !p.asm.ended() && (p.missed || late || p.asm.behind() && p.reader.again.IsZero())
+	if due {
+		p.missed, p.asm.reading = false, true
+	}
+	p.mu.Unlock()
+	if !due {
+		return nil
+	}
+	if err := p.readStored(ctx); err != nil {
+		p.mu.Lock()
+		p.missed = true // a later call begins here
+		p.mu.Unlock()
+		return fmt.Errorf("read %s: %w", p.subject, err)
+	}
+	p.settle(late)
+	return nil
+}
+
+// settle takes what came while the store was read.
+func (p *Pending) settle(late bool) {
+	p.mu.Lock()
+	p.reader.tries++
+	p.asm.catchUp(p.reader.tries >= gapTries)
+	switch {
+	case p.asm.behind():
+		p.reader.again = time.Now().Add(gapWait)
+	default:
+		p.reader.tries = 0
+	}
+	if late {
+		e := newError(wire.ResultLost, "it has ended, or never was, and %s holds no result", p.subject)
+		e.ID = p.ID
+		p.asm.fail(e)
+	}
+	ended := p.asm.ended()
+	p.mu.Unlock()
+	if ended {
+		p.release()
+	}
+}
+
+// readStored reads what the stream's leader says is stored, repeating what a
+// lagging replica or an election spoils.
+func (p *Pending) readStored(ctx context.Context) error {
+	_, err := backoff.Retry(ctx, func() (struct{}, error) {
+		err := p.readOnce(ctx)
+		if err != nil && (ctx.Err() != nil || !repeatable(err)) {
+			err = backoff.Permanent(err)
+		}
+		return struct{}{}, err
+	}, backoff.WithBackOff(quickBackoff()), backoff.WithMaxElapsedTime(p.c.cfg.PublishTimeout))
+	return err
+}
+
+func (p *Pending) readOnce(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, ackWait)
+	defer cancel()
+	st := p.c.store
+	last, err := st.LeaderLast(ctx, st.Names.StreamRES(), p.subject)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for p.reader.seq < last.Seq {
+		if err := p.readSome(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readSome reads one batch; it fails when nothing more is there.
+func (p *Pending) readSome(ctx context.Context) error {
+	st := p.c.store
+	batch, err := jetstreamext.GetBatch(ctx, st.JS, st.Names.StreamRES(), readBatch,
+		jetstreamext.GetBatchSubject(p.subject), jetstreamext.GetBatchSeq(p.reader.seq+1))
+	if err != nil {
+		return err
+	}
+	for m, err := range batch {
+		if err != nil {
+			return err
+		}
+		p.reader.seq = m.Sequence
+		rm, perr := wire.ParseResult(m.Header)
+		if perr != nil || rm.ID != p.ID {
+			continue // not a worker's
+		}
+		p.mu.Lock()
+		p.asm.addStored(rm, payload{m.Data, wire.First(m.Header, wire.HeaderContentType)})
+		p.mu.Unlock()
+	}
+	return nil
+}
