@@ -96,6 +96,21 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
+// TestEncodings: a byte order mark and CRLF line ends change nothing, nor the lines of errors.
+func TestEncodings(t *testing.T) {
+	path := "testdata/good/cached-uncached.yaml"
+	plain := files(t, path)[path]
+	windows := append([]byte("\ufeff"), bytes.ReplaceAll(plain, []byte("\n"), []byte("\r\n"))...)
+	if diff := cmp.Diff(mustParse(t, plain), mustParse(t, windows)); diff != "" {
+		t.Errorf("(-plain +windows):\n%s", diff)
+	}
+	_, err := Parse("w.yaml", bytes.Replace(windows, []byte("2048"), []byte("0"), 1))
+	var all Errors
+	if !errors.As(err, &all) || len(all) != 1 || all[0].Line != 13 || all[0].Column != 14 {
+		t.Errorf("got %v, want one error in 13:14", err)
+	}
+}
+
 func TestExamplesLoad(t *testing.T) {
 	for path, data := range files(t, "../examples/*.yaml") {
 		if _, err := Parse(path, data); err != nil {

@@ -24,6 +24,7 @@ func (d *decoder) document(data []byte) (ast.Node, bool) {
 		d.reportAt(1, 1, fmt.Sprintf("has %d bytes", len(data)), "give at most 1 MiB")
 		return nil, false
 	}
+	data = bytes.TrimPrefix(data, []byte("\ufeff")) // some editors mark UTF-8 so; YAML allows it
 	if !utf8.Valid(data) {
 		d.badUTF8(data)
 		return nil, false
