@@ -1,0 +1,151 @@
+package arbiter
+
+import (
+	"fairlead/drr"
+	"fairlead/wire"
+)
+
+// dispatch hands out and judges as far as there are guards. While verdicts wait,
+// a quarter of the guards is theirs, so that neither starves the other.
+func (a *Arbiter) dispatch() {
+	for a.free > min(a.judged.len(), a.cfg.Guards/4) && a.dispatchOne() {
+	}
+	a.refuseNowaits()
+	a.sendVerdicts()
+}
+
+// dispatchOne hands out one request; rings take turns, one dispatch each.
+func (a *Arbiter) dispatchOne() bool {
+	n := len(a.order)
+	for i := range n {
+		in := a.order[(a.turn+i)%n]
+		if !in.dirty {
+			continue
+		}
+		backlogged := in.backlogged()
+		e := in.sched.Next(in.gate)
+		if e == nil {
+			in.dirty = false
+			continue
+		}
+		a.turn = (a.turn + i + 1) % n
+		r := a.requests[e.Seq]
+		if w, rk := a.find(r); w != nil {
+			a.handOut(r, w, rk, backlogged)
+		} else {
+			in.sched.Refund(r.cls.index, r.Cost())
+			a.helpless(r)
+		}
+		return true
+	}
+	return false
+}
+
+// backlogged reports whether every class of the ring has something queued: the
+// time over which shares are compared with entitlements.
+func (r *ring) backlogged() bool {
+	for i := range r.classes {
+		if !r.sched.Backlogged(i) {
+			return false
+		}
+	}
+	return true
+}
+
+// handOut decides: booking, charge and claim are one step.
+func (a *Arbiter) handOut(r *request, w *worker, rk int, backlogged bool) {
+	r.attempt++
+	r.state = placing
+	r.booking = a.book(r, w, rk)
+	a.free--
+	cost, c := r.Cost(), r.cls
+	c.running++
+	c.dispatched++
+	c.tokens += cost
+	if backlogged {
+		c.shared += cost
+	}
+	c.drain.add(cost, a.now)
+	a.emit(HandOut{Worker: w.name, Incarnation: w.incarnation, Claim: a.claim(r, w, rk), Cost: cost, Wait: r.wait(a.now)})
+}
+
+func (a *Arbiter) claim(r *request, w *worker, rk int) wire.Claim {
+	c := wire.Claim{
+		ID: r.Seq, Attempt: r.attempt, Lost: r.lost, Epoch: a.cfg.Epoch, Class: r.cls.Name, Model: r.ring().model,
+		Rank: wire.AnyRank, Input: r.Raw, Cached: r.Cached, Output: r.maxOut,
+	}
+	if len(w.ranks) > 1 {
+		c.Rank = int32(rk)
+	}
+	if c.Model == "" && len(w.models) == 1 {
+		c.Model = w.models[0]
+	}
+	if r.Deadline != 0 {
+		c.RemainingMS = max(1, (r.Deadline-a.now)/1e6)
+	}
+	return c
+}
+
+// refuseNowaits refuses what was to be admitted at once or not at all and could
+// not be. Without a free guard nothing could have been admitted: it waits for
+// the next step.
+func (a *Arbiter) refuseNowaits() {
+	if a.free == 0 || len(a.nowaits) == 0 {
+		return
+	}
+	for _, r := range a.nowaits {
+		if r.state == queued || r.state == parked {
+			l := &limit{kind: "free capacity (the request may not queue)"}
+			a.refuseFull(r, l)
+		}
+	}
+	clear(a.nowaits)
+	a.nowaits = a.nowaits[:0]
+}
+
+// open says whether the head of a lane can be dispatched now.
+func (a *Arbiter) open(in *ring, t drr.Target, r *request) bool {
+	if t.Worker >= 0 {
+		return a.openExact(in, r)
+	}
+	if in.alone != 0 {
+		return false // nobody could serve anyone in this lane; sweep ends the wait
+	}
+	return a.openShared(in, r)
+}
+
+// openExact: a pin that can never be met is open, so that it is answered.
+func (a *Arbiter) openExact(in *ring, r *request) bool {
+	w := r.ask.pin
+	if !w.live || w.draining || !w.healthy {
+		return false
+	}
+	return a.impossible(in, r) != "" || a.freeRank(w, r) >= 0
+}
+
+// openShared: the lane is blocked while every eligible worker is busy, or with
+// busy_worker_ratio a sufficient part of them. Zero eligible workers is open:
+// the head is popped and parked, and does not stand in the way.
+func (a *Arbiter) openShared(in *ring, r *request) bool {
+	eligible, busy := 0, 0
+	ratio := r.cls.BusyWorkerRatio
+	live := a.fleet.live
+	for i := range live {
+		at := (in.hint + i) % len(live)
+		w := live[at]
+		if !eligibleFor(w, in, r) {
+			continue
+		}
+		eligible++
+		if a.freeRank(w, r) < 0 {
+			busy++
+		} else if ratio == nil {
+			in.hint = at
+			return true
+		}
+	}
+	if ratio == nil || eligible == 0 {
+		return eligible == 0
+	}
+	return float64(busy) < *ratio*float64(eligible)
+}

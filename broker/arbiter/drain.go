@@ -1,0 +1,59 @@
+package arbiter
+
+import (
+	"math"
+	"math/rand/v2"
+	"time"
+)
+
+// drain measures how fast a class is served lately, in tokens per second.
+type drain struct {
+	rate  float64 // at last
+	last  int64   // unix nanoseconds
+	first int64
+}
+
+// drainWindow is the time constant of the measurement, seconds.
+const drainWindow = 10.0
+
+// Bounds of an advice to retry.
+const (
+	minRetryAfter     = time.Second
+	maxRetryAfter     = 5 * time.Minute
+	unknownRetryAfter = 5 * time.Second // nothing has been served yet
+)
+
+func (d *drain) add(tokens, now int64) {
+	if d.first == 0 {
+		d.first = now
+	}
+	d.rate = d.decayed(now) + float64(tokens)/drainWindow
+	d.last = now
+}
+
+func (d *drain) decayed(now int64) float64 {
+	return d.rate * math.Exp(-seconds(now-d.last)/drainWindow)
+}
+
+// perSecond corrects for the time before the first dispatch, which the decaying
+// mean would count as idle.
+func (d *drain) perSecond(now int64) float64 {
+	if d.first == 0 {
+		return 0
+	}
+	seen := 1 - math.Exp(-max(seconds(now-d.first), 0.1)/drainWindow)
+	return d.decayed(now) / seen
+}
+
+// retryAfter is when the tokens ahead should have been served, give or take a
+// tenth so that those refused together do not come back together.
+func (d *drain) retryAfter(ahead, now int64, rng *rand.Rand) time.Duration {
+	rate := d.perSecond(now)
+	if rate <= 0 {
+		return unknownRetryAfter
+	}
+	wait := float64(ahead) / rate * (0.9 + 0.2*rng.Float64())
+	return min(max(time.Duration(min(wait, 1e6)*float64(time.Second)), minRetryAfter), maxRetryAfter)
+}
+
+func seconds(ns int64) float64 { return float64(ns) / 1e9 }

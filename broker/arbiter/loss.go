@@ -1,0 +1,129 @@
+package arbiter
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"fairlead/wire"
+)
+
+// loseSilent ends the workers that were silent for too long.
+func (a *Arbiter) loseSilent() {
+	a.fleet.nextLoss = 0
+	var lost []*worker
+	for _, w := range a.fleet.byName {
+		if !w.live && len(w.bookings) == 0 || w.lost != 0 {
+			continue
+		}
+		if at := w.lostAt(a.cfg.LostAfter); due(at, a.now) {
+			lost = append(lost, w)
+		} else {
+			a.fleet.nextLoss = earlier(a.fleet.nextLoss, at)
+		}
+	}
+	slices.SortFunc(lost, func(x, y *worker) int { return strings.Compare(x.name, y.name) })
+	for _, w := range lost {
+		a.lose(w)
+	}
+	if len(lost) > 0 {
+		a.fleet.countModels()
+		a.fleetChanged()
+	}
+}
+
+func (a *Arbiter) lose(w *worker) {
+	w.lost = a.now
+	if w.live {
+		a.fleet.leave(w)
+	}
+	a.emit(Notice{Kind: NoticeWorkerLost, Worker: w.name})
+	a.loseClaims(w)
+	a.fleet.tidy(w)
+}
+
+// loseClaims takes back what the present incarnation of a worker has. Nothing is
+// done with a claim before DONE has been read to its end: the worker may have
+// finished it with its last breath.
+func (a *Arbiter) loseClaims(w *worker) {
+	var lost []*booking
+	for _, b := range w.bookings {
+		a.release(b)
+		lost = append(lost, b)
+	}
+	clear(w.bookings)
+	if len(lost) == 0 {
+		return
+	}
+	sortBookings(lost)
+	if a.found != nil {
+		a.orphan(lost) // recovery has read DONE
+		return
+	}
+	a.token++
+	a.losses[a.token] = lost
+	a.emit(SyncDone{Token: a.token})
+}
+
+func (a *Arbiter) doneSynced(token uint64) {
+	lost := a.losses[token]
+	delete(a.losses, token)
+	a.orphan(lost)
+}
+
+// orphan decides about attempts whose worker is gone.
+func (a *Arbiter) orphan(lost []*booking) {
+	for _, b := range lost {
+		r := a.requests[b.id]
+		switch {
+		case b.claim != 0 && (b.settled || r == nil || r.booking != b):
+			a.emit(DropClaim{Seq: b.claim})
+		case r.state == running:
+			a.lostAttempt(r)
+		default:
+			b.orphaned = true // decided when its claim is known to be stored
+		}
+	}
+}
+
+// lostAttempt decides whether a request runs again whose worker was lost.
+func (a *Arbiter) lostAttempt(r *request) {
+	b := r.booking
+	if b.started {
+		r.lost++
+	}
+	a.leaveRunning(r)
+	if b.claim != 0 {
+		k := r.rare()
+		k.older = append(k.older, b.claim)
+	}
+	switch {
+	case b.first && r.retry != wire.RetryAlways:
+		a.judge(r, wire.WorkerLost, "its worker was lost after it had begun to answer")
+	case r.retry == wire.RetryNever:
+		a.judge(r, wire.WorkerLost, "its worker was lost, and the request asks not to be retried")
+	case int(r.lost) >= r.ring().profile.MaxAttempts, int(r.attempt) >= unstarted*r.ring().profile.MaxAttempts:
+		a.giveUp(r, b)
+	default:
+		a.emit(Notice{Kind: NoticeRequeued, Model: r.ring().model, Class: r.cls.Name, ID: r.Seq})
+		a.putBack(r)
+	}
+}
+
+// unstarted bounds the attempts that were lost before they are known to have
+// started, as a multiple of those that count.
+const unstarted = 10
+
+func (a *Arbiter) giveUp(r *request, last *booking) {
+	a.refuse(r, wire.Verdict{
+		Reason: wire.AttemptsExhausted, Dead: true, Worker: last.worker.name,
+		Detail: fmt.Sprintf("its worker was lost in %d attempts, %d allowed", r.lost, r.ring().profile.MaxAttempts),
+	})
+}
+
+// leaveRunning ends the count of a request as running.
+func (a *Arbiter) leaveRunning(r *request) {
+	if r.state == running || r.state == placing || r.state == over {
+		r.cls.running--
+	}
+}

@@ -1,0 +1,226 @@
+package arbiter
+
+import (
+	"slices"
+	"time"
+
+	"fairlead/drr"
+	"fairlead/policy"
+	"fairlead/wire"
+)
+
+// state is where a request is; doc.go draws the transitions.
+type state uint8
+
+const (
+	queued    state = iota // in its lane
+	parked                 // queued, but outside its lane: no worker can serve it now
+	placing                // decided; its claim is being stored
+	running                // claimed
+	over                   // finished while its claim was being stored
+	judged                 // decided by the broker; waits for a guard to store its verdict
+	sentenced              // the verdict is being stored
+	ending                 // the verdict is stored; being told
+)
+
+// request is what the broker keeps of a message in REQ: some 250 bytes with its
+// place in lane and map, so that a million may wait.
+type request struct {
+	drr.Entry
+	cls     *class
+	ask     *ask     // what few requests carry; nil for the rest
+	booking *booking // of its present attempt; nil while queued
+	attempt uint32   // highest ever handed out, 0 none
+	lost    uint32   // attempts that ended with their worker
+	maxOut  uint32
+	state   state
+	retry   wire.Retry
+	nowait  bool // to be dispatched at once or refused
+}
+
+// ask holds what only some requests have.
+type ask struct {
+	pin      *worker // nil when any worker will do
+	rank     int32
+	soft     bool // the pin is a preference
+	allow    []string
+	require  []string
+	prefer   []string
+	since    int64    // when it was parked
+	older    []uint64 // claims to delete once the next one is stored
+	returned []uint64 // DONE messages to release then
+}
+
+// rare makes room for what only some requests have.
+func (r *request) rare() *ask {
+	if r.ask == nil {
+		r.ask = &ask{rank: wire.AnyRank}
+	}
+	return r.ask
+}
+
+// target is the lane that the request belongs in.
+func (r *request) target() drr.Target {
+	if r.ask == nil || r.ask.pin == nil {
+		return drr.Shared
+	}
+	return drr.Target{Worker: r.ask.pin.index, Rank: r.ask.rank}
+}
+
+func (r *request) ring() *ring { return r.cls.ring }
+
+// wait is the time since the request was asked.
+func (r *request) wait(now int64) time.Duration { return time.Duration(max(0, now-r.Arrival)) }
+
+// arrive takes in a message of REQ.
+func (a *Arbiter) arrive(ev Arrived) {
+	if ev.ID <= a.highest {
+		return // an ordered consumer that starts over may repeat
+	}
+	a.highest = ev.ID
+	if a.lowest == 0 {
+		a.lowest = ev.ID
+	}
+	r := a.intake(ev)
+	a.requests[ev.ID] = r
+	past := a.found.take(ev.ID)
+	switch {
+	case past != nil && a.resume(r, past):
+	case ev.Refusal != nil:
+		a.judge(r, ev.Refusal.Reason, ev.Refusal.Detail)
+	default:
+		a.admit(r, ev.Request.Class)
+	}
+}
+
+// intake takes the snapshot that decides everything about the request from now on.
+func (a *Arbiter) intake(ev Arrived) *request {
+	q := &ev.Request
+	r := &request{
+		Entry: drr.Entry{
+			Seq: ev.ID, Arrival: ev.At.UnixNano(), Jump: q.Priority, Strict: q.Strict, Raw: q.Input, Cached: min(q.Cached, q.Input),
+		},
+		maxOut: q.MaxOutput, retry: q.Retry, nowait: q.NoQueue,
+	}
+	if q.TTL > 0 {
+		r.Deadline = ev.At.Add(q.TTL).UnixNano()
+	}
+	if q.Worker != "" {
+		k := r.rare()
+		k.pin, k.rank, k.soft = a.fleet.named(q.Worker), q.Rank, q.Pin == wire.PinPrefer
+		k.pin.pinned++
+	}
+	if q.Allow != nil || q.Require != nil || q.Prefer != nil {
+		k := r.rare()
+		k.allow, k.require, k.prefer = q.Allow, q.Require, q.Prefer
+	}
+	in := a.ring(a.modelOf(q.Model))
+	in.members++
+	r.cls = in.resolve(q.Class, r.Uncached())
+	return r
+}
+
+// modelOf decides the ring of a request: the model that it names, else the only
+// one served. The ring "" keeps those that came before any worker was heard.
+func (a *Arbiter) modelOf(named string) string {
+	if served := a.fleet.models; named == "" && len(served) == 1 {
+		return served[0].Name
+	}
+	return named
+}
+
+// admit puts a new request into its class, unless a limit or the policy refuses
+// it. Requests that a take-over finds are never refused for a limit.
+func (a *Arbiter) admit(r *request, name string) {
+	in, takeover := r.ring(), a.found != nil
+	if in.model == "" && len(a.fleet.models) > 1 && !takeover {
+		a.judge(r, wire.InvalidRequest, a.fleet.ambiguous())
+		return
+	}
+	if !in.profile.Resolve(name, r.Uncached()).Known {
+		a.emit(Notice{Kind: NoticeUnknownClass, Model: in.model, ID: r.Seq, Detail: name})
+		if in.profile.UnknownClass == policy.UnknownReject {
+			a.judge(r, wire.InvalidRequest, "subject: class "+quote(name)+" is unknown; want one of "+in.names())
+			return
+		}
+	}
+	if due(r.Deadline, a.now) {
+		a.judge(r, wire.DeadlineExceeded, "its time to live ended before it was queued")
+		return
+	}
+	if l := r.cls.full(); l != nil && !takeover {
+		a.refuseFull(r, l)
+		return
+	}
+	r.nowait = r.nowait || r.cls.never()
+	if r.nowait && !takeover {
+		a.nowaits = append(a.nowaits, r)
+	}
+	a.expiry.add(r)
+	a.enqueue(r)
+}
+
+func quote(s string) string {
+	if len(s) > 64 {
+		s = s[:64] + "…"
+	}
+	return `"` + s + `"`
+}
+
+// enqueue puts a request into its lane, for the first time or again.
+func (a *Arbiter) enqueue(r *request) {
+	r.state = queued
+	in := r.ring()
+	in.sched.Enqueue(r.cls.index, r.target(), &r.Entry)
+	in.dirty = true
+	in.sweepAt = earlier(in.sweepAt, a.helplessUntil(r))
+}
+
+// putBack returns a request whose attempt came to nothing to its lane, under its
+// original key; its class gets back what it was charged.
+func (a *Arbiter) putBack(r *request) {
+	r.booking = nil
+	defer r.ring().sched.Refund(r.cls.index, r.Cost())
+	if due(r.Deadline, a.now) {
+		a.judge(r, wire.DeadlineExceeded, "its time to live ended before it could run again")
+		return
+	}
+	a.enqueue(r)
+}
+
+// leaveLane takes a queued request out of wherever it waits.
+func (a *Arbiter) leaveLane(r *request) {
+	switch {
+	case r.Queued():
+		r.ring().sched.Remove(&r.Entry)
+		r.ring().dirty = true
+	case r.state == parked:
+		delete(r.ring().parked, r.Seq)
+	}
+}
+
+// forget drops a request that is over, and the ring of a model that nobody
+// serves or asks for any more.
+func (a *Arbiter) forget(r *request) {
+	delete(a.requests, r.Seq)
+	a.unpin(r)
+	a.leaveRing(r.ring())
+}
+
+func (a *Arbiter) leaveRing(in *ring) {
+	in.members--
+	if in.members > 0 || in.alone == 0 || in.model == "" {
+		return
+	}
+	delete(a.rings, in.model)
+	a.order = slices.DeleteFunc(a.order, func(r *ring) bool { return r == in })
+}
+
+func (a *Arbiter) unpin(r *request) {
+	if r.ask != nil && r.ask.pin != nil {
+		w := r.ask.pin
+		w.pinned--
+		r.ask.pin = nil
+		a.fleet.tidy(w)
+	}
+}

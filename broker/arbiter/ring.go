@@ -1,0 +1,262 @@
+package arbiter
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"fairlead/drr"
+	"fairlead/policy"
+	"fairlead/wire"
+)
+
+// ring is the queue of one model: its profile's classes under exact DRR.
+type ring struct {
+	model   string
+	profile *policy.Profile
+	sched   *drr.Scheduler
+	classes []*class
+	gate    drr.Gate
+	members int                 // requests in the system that belong to it
+	parked  map[uint64]*request // queued requests that no worker can serve now
+	dirty   bool                // something may have become dispatchable
+	sweepAt int64               // when waiting without a worker next ends for someone; 0 never
+	hint    int                 // where the search for a free worker starts
+	next    int                 // round-robin placement
+	serving int                 // live workers that serve the model, at least 1: limits scale with it
+	alone   int64               // since when no worker has served the model; 0 when some do
+}
+
+// class is what the arbiter counts about a class of a ring.
+type class struct {
+	*policy.Class
+	ring       *ring
+	index      int // in the ring
+	running    int
+	dispatched uint64
+	completed  uint64
+	failed     uint64
+	tokens     int64 // dispatched
+	shared     int64 // of tokens, while every class of the ring was backlogged
+	drain      drain
+}
+
+// ring returns the ring of a model; it makes one for a new model.
+func (a *Arbiter) ring(model string) *ring {
+	if r, ok := a.rings[model]; ok {
+		return r
+	}
+	r := &ring{model: model, parked: map[uint64]*request{}}
+	r.adopt(a.cfg.Policy.Profile(model))
+	r.gate = func(_ int, t drr.Target, head *drr.Entry) bool { return a.open(r, t, a.requests[head.Seq]) }
+	a.rings[model] = r
+	a.order = append(a.order, r)
+	a.countServing(r)
+	return r
+}
+
+// adopt makes the classes of a profile, all empty.
+func (in *ring) adopt(profile *policy.Profile) {
+	in.profile = profile
+	classes := make([]drr.Class, len(profile.Classes))
+	in.classes = make([]*class, len(profile.Classes))
+	for i := range profile.Classes {
+		c := &profile.Classes[i]
+		classes[i] = drr.Class{Name: c.Name, Quantum: c.Quantum, Order: orders[c.Order], Aging: c.Aging, Rate: c.NominalTokensPerSecond}
+		in.classes[i] = &class{Class: c, ring: in, index: i}
+	}
+	sched, err := drr.New(classes)
+	if err != nil {
+		panic("arbiter: a validated policy was refused: " + err.Error())
+	}
+	in.sched = sched
+}
+
+// resolve finds the class of a request.
+func (in *ring) resolve(name string, uncached int64) *class {
+	return in.classes[in.profile.Resolve(name, uncached).Class]
+}
+
+var orders = [...]drr.Order{policy.FCFS: drr.FCFS, policy.WSPT: drr.WSPT, policy.EDF: drr.EDF}
+
+// names lists what a request may name, for an answer to one that names something else.
+func (in *ring) names() string {
+	var list []string
+	seen := map[string]bool{}
+	for i := range in.profile.Classes {
+		c := &in.profile.Classes[i]
+		name := c.Family
+		if c.Explicit() {
+			name = c.Name
+		}
+		if !seen[name] {
+			seen[name] = true
+			list = append(list, name)
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// limit is one cap of a class compared with what is queued.
+type limit struct {
+	kind    string
+	current int64
+	cap     int64
+}
+
+// full returns the limit that a class has reached, or nil. It is checked before
+// adding, so that the request that crosses a limit is still accepted. A limit of
+// 0 is not checked here: see never.
+func (c *class) full() *limit {
+	n, l := c.ring.sched.Counters(c.index), &c.Limits
+	for _, x := range []struct {
+		kind    string
+		limit   *int64
+		current int64
+	}{
+		{"request_queue_limit_per_worker", l.Requests, int64(n.Requests)},
+		{"raw_isl_token_queue_limit_per_worker", l.RawTokens, n.Raw},
+		{"cached_token_queue_limit_per_worker", l.CachedTokens, n.Cached},
+		{"uncached_token_queue_limit_per_worker", l.UncachedTokens, n.Uncached},
+	} {
+		if x.limit == nil || *x.limit == 0 {
+			continue
+		}
+		if most := saturate(*x.limit, int64(c.ring.serving)); x.current >= most {
+			return &limit{x.kind, x.current, most}
+		}
+	}
+	return nil
+}
+
+// never reports whether a class has a limit of 0: nothing waits in it.
+func (c *class) never() bool {
+	l := &c.Limits
+	for _, n := range []*int64{l.Requests, l.RawTokens, l.CachedTokens, l.UncachedTokens} {
+		if n != nil && *n == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func saturate(a, b int64) int64 {
+	if p := a * b; a == 0 || p/a == b {
+		return p
+	}
+	return 1<<63 - 1
+}
+
+func (a *Arbiter) refuseFull(r *request, l *limit) {
+	c := r.cls
+	ahead := c.ring.sched.Counters(c.index).Uncached
+	a.refuse(r, wire.Verdict{
+		Reason: wire.QueueFull, RetryAfterMS: c.drain.retryAfter(ahead, a.now, a.rng).Milliseconds(),
+		Detail: fmt.Sprintf("class %s is full: %s is %d of %d", c.Name, l.kind, l.current, l.cap),
+	})
+}
+
+// recheck lets what may wait for a worker be tried again.
+func (a *Arbiter) recheck(w *worker) {
+	for _, r := range a.order {
+		if r.sched.Len() > 0 && (r.model == "" || w.serves(r.model)) {
+			r.sched.Recheck(w.index)
+			r.hint = w.place
+			r.dirty = true
+		}
+	}
+}
+
+// countServing refreshes what a ring knows of its workers.
+func (a *Arbiter) countServing(r *ring) {
+	n := 0
+	for _, w := range a.fleet.live {
+		if r.model == "" || w.serves(r.model) {
+			n++
+		}
+	}
+	switch {
+	case n > 0:
+		r.alone = 0
+	case r.alone == 0:
+		r.alone = max(a.now, a.started)
+	}
+	r.serving = max(1, n)
+}
+
+// fleetChanged is called after workers came, went, or changed what they serve.
+func (a *Arbiter) fleetChanged() {
+	for _, r := range a.order {
+		a.countServing(r)
+		a.unpark(r)
+		r.sched.RecheckAll()
+		r.dirty = true
+		r.sweepAt = earlier(r.sweepAt, a.now) // the reasons to wait may be others now
+	}
+	if a.found == nil {
+		a.settleUnnamed()
+	}
+}
+
+// unpark lets every parked request try again: the fleet is another one.
+func (a *Arbiter) unpark(r *ring) {
+	for id, q := range r.parked {
+		delete(r.parked, id)
+		a.enqueue(q)
+	}
+}
+
+// settleUnnamed moves requests that named no model, and came before a worker
+// was heard, to the ring of the only model served, or refuses them.
+func (a *Arbiter) settleUnnamed() {
+	unnamed, ok := a.rings[""]
+	if !ok || len(a.fleet.models) == 0 {
+		return
+	}
+	for _, r := range a.waiting(unnamed) {
+		if len(a.fleet.models) > 1 {
+			a.judge(r, wire.InvalidRequest, a.fleet.ambiguous())
+			continue
+		}
+		a.leaveLane(r)
+		a.move(r, a.ring(a.fleet.models[0].Name))
+	}
+}
+
+// move puts a request that waits nowhere into another ring: into the class of
+// the same name, else into the one that its family or name leads to there.
+func (a *Arbiter) move(r *request, to *ring) {
+	from := r.cls
+	r.cls = to.like(from.Class, r.Uncached())
+	to.members++
+	a.leaveRing(from.ring)
+	a.enqueue(r)
+}
+
+func (in *ring) like(from *policy.Class, uncached int64) *class {
+	for _, c := range in.classes {
+		if c.Name == from.Name {
+			return c
+		}
+	}
+	if from.Explicit() {
+		return in.resolve(from.Name, uncached)
+	}
+	return in.resolve(from.Family, uncached)
+}
+
+// waiting lists the queued and parked requests of a ring by id. It is for rare
+// occasions: it visits all of them.
+func (a *Arbiter) waiting(r *ring) []*request {
+	list := slices.Collect(maps.Values(r.parked))
+	for i := range r.classes {
+		r.sched.Each(i, func(e *drr.Entry) bool {
+			list = append(list, a.requests[e.Seq])
+			return true
+		})
+	}
+	slices.SortFunc(list, func(x, y *request) int { return cmp.Compare(x.Seq, y.Seq) })
+	return list
+}

@@ -1,0 +1,104 @@
+package arbiter
+
+import "fairlead/wire"
+
+// verdict is what the broker decided about a request, until it is stored.
+type verdict struct {
+	wire.Verdict
+	cancels []uint64 // tokens of those who asked for it
+}
+
+// judge ends a request for a reason of the broker's own.
+func (a *Arbiter) judge(r *request, reason wire.Reason, detail string) {
+	a.refuse(r, wire.Verdict{Reason: reason, Detail: detail})
+}
+
+// refuse ends a request with a verdict; the fields that name it are filled in.
+func (a *Arbiter) refuse(r *request, v wire.Verdict) {
+	a.leaveLane(r)
+	v.ID, v.Epoch, v.Class, v.Attempt = r.Seq, a.cfg.Epoch, r.cls.Name, r.attempt
+	r.state = judged
+	a.verdicts[r.Seq] = &verdict{Verdict: v}
+	a.judged.push(r)
+}
+
+// sendVerdicts stores what was judged, as far as there are guards.
+func (a *Arbiter) sendVerdicts() {
+	for a.free > 0 && a.judged.len() > 0 {
+		r := a.judged.pop()
+		if r.state != judged {
+			continue // it has finished after all
+		}
+		r.state = sentenced
+		a.free--
+		a.emit(StoreVerdict{Model: r.ring().model, Verdict: a.verdicts[r.Seq].Verdict})
+	}
+}
+
+// acquit takes a verdict back that is not being stored yet: the request has
+// finished after all.
+func (a *Arbiter) acquit(r *request) {
+	v := a.verdicts[r.Seq]
+	delete(a.verdicts, r.Seq)
+	a.answer(v.cancels, r.Seq, wire.CancelDone)
+}
+
+func (a *Arbiter) verdictStored(ev VerdictStored) {
+	a.free++
+	r := a.requests[ev.Verdict.ID]
+	v := a.verdicts[ev.Verdict.ID]
+	if r == nil || v == nil {
+		return
+	}
+	delete(a.verdicts, r.Seq)
+	a.answer(v.cancels, r.Seq, wire.CancelFound)
+	claims := r.leftovers()
+	if b := r.booking; b != nil {
+		b.settled = true
+		claims = append(claims, b.claim)
+		a.stop(b, string(v.Reason))
+	}
+	a.end(r, End{Seq: ev.Seq, Verdict: ev.Verdict, Claims: claims})
+}
+
+func (a *Arbiter) end(r *request, act End) {
+	r.state = ending
+	r.cls.failed++
+	a.emit(act)
+}
+
+func (a *Arbiter) ended(id uint64) {
+	if r := a.requests[id]; r != nil {
+		a.forget(r)
+	}
+}
+
+// cancel ends a request because its client asks.
+func (a *Arbiter) cancel(ev Cancel) {
+	tokens := []uint64{ev.Token}
+	r := a.requests[ev.ID]
+	switch {
+	case r == nil && ev.ID >= a.lowest && ev.ID <= a.highest:
+		a.answer(tokens, ev.ID, wire.CancelDone)
+	case r == nil:
+		a.answer(tokens, ev.ID, wire.CancelUnknown)
+	case r.state == placing:
+		r.booking.cancels = append(r.booking.cancels, ev.Token)
+	case r.state == queued, r.state == parked, r.state == running:
+		a.judgeCancel(r, tokens)
+	default:
+		a.answer(tokens, ev.ID, wire.CancelDone)
+	}
+}
+
+func (a *Arbiter) judgeCancel(r *request, tokens []uint64) {
+	a.leaveRunning(r)
+	a.judge(r, wire.Cancelled, "cancelled on request")
+	a.verdicts[r.Seq].cancels = tokens
+}
+
+func (a *Arbiter) answer(tokens []uint64, id uint64, outcome wire.CancelOutcome) {
+	for _, t := range tokens {
+		a.emit(CancelAnswer{Token: t, Reply: wire.CancelReply{ID: id, Outcome: outcome}})
+	}
+}

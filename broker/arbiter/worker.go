@@ -1,0 +1,204 @@
+package arbiter
+
+import (
+	"slices"
+	"strings"
+
+	"fairlead/wire"
+)
+
+// worker is a name that was heard in a heartbeat, found in a claim, or pinned
+// to. It is live from its first heartbeat until it counts as lost.
+type worker struct {
+	name        string
+	index       int32 // of its exact lanes
+	place       int   // in fleet.live, when live
+	live        bool
+	pinned      int    // requests in the system that are pinned to it
+	incarnation uint64 // the newest known, 0 none
+	beats       uint64 // sequence of its last heartbeat
+	seen        int64  // when it was heard last, or when waiting for it began
+	lost        int64  // when it was lost; 0 while live, or never heard
+	interval    int64  // between heartbeats, ns
+	holdUntil   int64  // its engine said busy
+
+	models     []string
+	taints     []string
+	draining   bool
+	healthy    bool
+	slots      int // per rank
+	maxBatched int64
+	speed      float64
+	ranks      []rank
+	work       int64 // unfinished tokens on all ranks
+	bookings   map[execution]*booking
+	strangers  map[uint64]int // claims it runs and we do not know, and how often it said so
+}
+
+// rank is the load on one data-parallel rank: the broker's own bookings,
+// corrected by heartbeats.
+type rank struct {
+	used    int   // slots
+	prefill int64 // uncached tokens handed out whose first token has not come
+}
+
+// execution names an attempt of a request.
+type execution struct {
+	id      uint64
+	attempt uint32
+}
+
+// booking is the room that one attempt takes on its worker. It is made with the
+// decision and outlives the request until the worker no longer has the claim.
+type booking struct {
+	execution
+	worker      *worker
+	incarnation uint64
+	claim       uint64 // sequence in WORK, 0 while being stored
+	rank        int
+	cost        int64
+	prefill     int64 // of cost, still counted as active prefill
+	first       bool  // its first token has been sent
+	freed       bool  // takes no room any more
+	settled     bool  // the request has an outcome or another attempt; the claim is still to leave WORK
+	absent      int   // heartbeats in a row that did not list it
+	heard       uint64
+	checking    bool     // whether the claim is still in WORK
+	started     bool     // its worker is known to have taken it
+	orphaned    bool     // its worker was lost while the claim was being stored
+	won         bool     // the request ended with this attempt while the claim was being stored
+	cancels     []uint64 // tokens of those who asked to cancel it meanwhile
+}
+
+// fleet is every worker by name and by index.
+type fleet struct {
+	byName   map[string]*worker
+	live     []*worker
+	indexes  []int32 // free
+	highest  int32
+	models   []wire.ModelStatus // served by live workers, sorted by name
+	nextLoss int64              // when a silent worker may next count as lost; never too late
+	nextHold int64              // when the next busy engine may be tried again
+}
+
+func newFleet() fleet { return fleet{byName: map[string]*worker{}} }
+
+// named returns the worker of a name; it makes a place for one that is unknown.
+func (f *fleet) named(name string) *worker {
+	if w, ok := f.byName[name]; ok {
+		return w
+	}
+	w := &worker{name: name, index: f.newIndex(), bookings: map[execution]*booking{}, strangers: map[uint64]int{}}
+	f.byName[name] = w
+	return w
+}
+
+func (f *fleet) newIndex() int32 {
+	if n := len(f.indexes); n > 0 {
+		i := f.indexes[n-1]
+		f.indexes = f.indexes[:n-1]
+		return i
+	}
+	f.highest++
+	return f.highest - 1
+}
+
+// tidy forgets a worker that nothing refers to any more.
+func (f *fleet) tidy(w *worker) {
+	if w.live || w.pinned > 0 || len(w.bookings) > 0 {
+		return
+	}
+	delete(f.byName, w.name)
+	f.indexes = append(f.indexes, w.index)
+}
+
+func (f *fleet) join(w *worker) {
+	w.live, w.lost, w.place = true, 0, len(f.live)
+	f.live = append(f.live, w)
+}
+
+func (f *fleet) leave(w *worker) {
+	last := len(f.live) - 1
+	f.live[w.place] = f.live[last]
+	f.live[w.place].place = w.place
+	f.live[last] = nil
+	f.live = f.live[:last]
+	w.live = false
+}
+
+// countModels refreshes the list of models that live workers serve.
+func (f *fleet) countModels() {
+	count := map[string]int{}
+	for _, w := range f.live {
+		for _, m := range w.models {
+			count[m]++
+		}
+	}
+	f.models = f.models[:0]
+	for name, n := range count {
+		f.models = append(f.models, wire.ModelStatus{Name: name, Workers: n})
+	}
+	slices.SortFunc(f.models, func(a, b wire.ModelStatus) int { return strings.Compare(a.Name, b.Name) })
+}
+
+func (f *fleet) ambiguous() string {
+	s := wire.HeaderModel + ": missing, and the workers serve several models; want one of "
+	for i, m := range f.models {
+		if i > 0 {
+			s += ", "
+		}
+		s += m.Name
+	}
+	return s
+}
+
+func (w *worker) serves(model string) bool { return slices.Contains(w.models, model) }
+
+// lostAt is when the worker counts as lost unless it is heard again.
+func (w *worker) lostAt(lostAfter int) int64 { return w.seen + int64(lostAfter)*w.interval }
+
+// book takes room for a request's next attempt.
+func (a *Arbiter) book(r *request, w *worker, rk int) *booking {
+	b := &booking{
+		execution: execution{r.Seq, r.attempt}, worker: w, incarnation: w.incarnation, rank: rk,
+		cost: r.Cost(), prefill: r.Cost(), heard: w.beats,
+	}
+	w.bookings[b.execution] = b
+	w.ranks[rk].used++
+	w.ranks[rk].prefill += b.prefill
+	w.work += b.cost
+	return b
+}
+
+// firstToken ends the prefill of a booking.
+func (a *Arbiter) firstToken(b *booking) {
+	b.first = true
+	if b.freed || b.prefill == 0 {
+		return
+	}
+	b.worker.ranks[b.rank].prefill -= b.prefill
+	b.prefill = 0
+	a.recheck(b.worker)
+}
+
+// release gives back the room of a booking.
+func (a *Arbiter) release(b *booking) {
+	if b.freed {
+		return
+	}
+	b.freed = true
+	w := b.worker
+	if b.incarnation != w.incarnation {
+		return // the new incarnation started from nothing
+	}
+	w.ranks[b.rank].used--
+	w.ranks[b.rank].prefill -= b.prefill
+	w.work -= b.cost
+	a.recheck(w)
+}
+
+// unbook removes a booking whose claim has left WORK, or is about to.
+func (a *Arbiter) unbook(b *booking) {
+	a.release(b)
+	delete(b.worker.bookings, b.execution)
+}
