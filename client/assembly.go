@@ -139,7 +139,7 @@ func (a *assembly) take(m wire.ResultMessage, p payload) {
 	switch next := r.next(); {
 	case m.Index < next || r.gap > 0 && !m.Final:
 		return // a repetition, or of no use any more
-	case m.Index > next:
+	case m.Index > next && r.gap == 0:
 		r.gap = m.Index
 	}
 	if m.Final {
@@ -254,6 +254,6 @@ func (a *assembly) failure(m wire.ResultMessage, body []byte) *Error {
 	f := m.Failure
 	return &Error{
 		Reason: f.Reason, Code: f.Code, Detail: f.Detail, RetryAfter: f.RetryAfter,
-		ID: a.id, Attempt: m.Attempt, Worker: m.Worker, Body: body,
+		ID: m.ID, Attempt: m.Attempt, Worker: m.Worker, Body: body,
 	}
 }

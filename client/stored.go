@@ -40,31 +40,25 @@ func (c *Client) Await(ctx context.Context, id uint64) (*Pending, error) {
 	}
 	p := c.newPending(true, false)
 	c.taken(p, id, 0)
-	if err := p.attach(ctx); err != nil {
+	if err := p.attach(); err != nil {
 		return nil, err
 	}
 	if err := p.catchUp(ctx); err != nil {
 		p.Close()
 		return nil, err
 	}
-	p.mu.Lock()
-	if !p.asm.ended() {
-		p.doubt = doubted
-	}
-	p.mu.Unlock()
-	c.kick()
 	return p, nil
 }
 
 // attach begins to listen for a stored result. Until its reader comes, a stored
 // request costs nothing but itself.
-func (p *Pending) attach(context.Context) error {
+func (p *Pending) attach() error {
 	p.mu.Lock()
 	if !p.stored || p.reader.attached || p.asm.ended() {
 		p.mu.Unlock()
 		return nil
 	}
-	p.missed, p.asm.reading = true, true
+	p.missed, p.asm.reading, p.doubt = true, true, doubted
 	p.mu.Unlock()
 	if err := p.c.listen(p); err != nil {
 		return err
@@ -101,10 +95,9 @@ func (p *Pending) settle(late bool) {
 	p.mu.Lock()
 	p.reader.tries++
 	p.asm.catchUp(p.reader.tries >= gapTries)
-	switch {
-	case p.asm.behind():
+	if p.asm.behind() {
 		p.reader.again = time.Now().Add(gapWait)
-	default:
+	} else {
 		p.reader.tries = 0
 	}
 	if late {
@@ -112,10 +105,13 @@ func (p *Pending) settle(late bool) {
 		e.ID = p.ID
 		p.asm.fail(e)
 	}
-	ended := p.asm.ended()
+	ended, doubted := p.asm.ended(), p.doubt != trusted
 	p.mu.Unlock()
-	if ended {
+	switch {
+	case ended:
 		p.release()
+	case doubted:
+		p.c.kick()
 	}
 }
 
