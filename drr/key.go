@@ -7,9 +7,10 @@ import (
 
 // key orders the requests of a class, smallest first. It is computed once, at enqueue.
 type key struct {
-	strict uint32 // the tier, inverted: the largest goes first
 	score  uint64 // what the class's order says, mapped so that the smallest goes first
 	seq    uint64
+	strict uint32 // the tier, inverted: the largest goes first
+	gen    uint32 // generation of the item when it was queued; no part of the order, but it fits here
 }
 
 // before compares without a branch: in a heap the outcome is a coin toss that no predictor wins.
@@ -22,7 +23,7 @@ func (k *key) before(o *key) bool {
 
 // keyOf returns the place of e in the order of class c.
 func keyOf(c *Class, e *Entry) key {
-	return key{strict: ^e.Strict, score: score(c, e), seq: e.Seq}
+	return key{score: score(c, e), seq: e.Seq, strict: ^e.Strict, gen: e.gen}
 }
 
 func score(c *Class, e *Entry) uint64 {

@@ -17,7 +17,9 @@ func (l *lane) generation() uint32 { return l.gen }
 
 // list puts the lane into the index under the key of its head.
 func (l *lane) list() {
-	l.class.ready.push(node[*lane]{key: l.entries.top().key, gen: l.gen, ref: l})
+	k := l.entries.top().key
+	k.gen = l.gen
+	l.class.ready.push(node[*lane]{key: k, ref: l})
 }
 
 // delist takes the lane out of the index.
@@ -33,11 +35,15 @@ type blockedLanes struct {
 
 func (b *blockedLanes) at(worker int32) int { return max(int(worker), -1) + 1 }
 
-func (b *blockedLanes) add(l *lane) {
-	i := b.at(l.target.Worker)
-	if missing := i + 1 - len(b.heads); missing > 0 {
+// reserve makes room for the lanes of worker, so that add need not.
+func (b *blockedLanes) reserve(worker int32) {
+	if missing := b.at(worker) + 1 - len(b.heads); missing > 0 {
 		b.heads = append(b.heads, make([]*lane, missing)...)
 	}
+}
+
+func (b *blockedLanes) add(l *lane) {
+	i := b.at(l.target.Worker)
 	l.blocked, l.next = true, b.heads[i]
 	if l.next != nil {
 		l.next.prev = l

@@ -4,7 +4,6 @@ package drr
 // item. It is stale once the item's generation has moved on.
 type node[T item] struct {
 	key key
-	gen uint32
 	ref T
 }
 
@@ -102,7 +101,7 @@ func (q *queue[T]) tidy() {
 	}
 }
 
-func (n *node[T]) isStale() bool { return n.gen != n.ref.generation() }
+func (n *node[T]) isStale() bool { return n.key.gen != n.ref.generation() }
 
 // reset empties the queue, and gives back what a burst left behind.
 func (q *queue[T]) reset() {

@@ -41,6 +41,7 @@ func New(classes []Class) (*Scheduler, error) {
 		s.classes[i].shared = &lane{class: &s.classes[i], target: Shared}
 	}
 	s.ring = newRing(quanta)
+	s.blocked.reserve(Shared.Worker)
 	return s, nil
 }
 
@@ -58,6 +59,7 @@ func (s *Scheduler) Enqueue(class int, t Target, e *Entry) {
 	if l == nil {
 		l = s.newLane()
 		c.adopt(l, t)
+		s.blocked.reserve(t.Worker)
 	}
 	e.clamp()
 	e.lane, e.class, e.target = l, int32(class), t
@@ -72,7 +74,7 @@ func (s *Scheduler) Enqueue(class int, t Target, e *Entry) {
 // insert queues e in l and lists the lane anew if its head changed.
 func (s *Scheduler) insert(l *lane, e *Entry) {
 	was := l.entries.live
-	l.entries.push(node[*Entry]{key: keyOf(&l.class.Class, e), gen: e.gen, ref: e})
+	l.entries.push(node[*Entry]{key: keyOf(&l.class.Class, e), ref: e})
 	if l.entries.top().ref != e {
 		return
 	}
