@@ -1,0 +1,39 @@
+//go:build !race
+
+package drr
+
+import "testing"
+
+func TestSteadyStateAllocatesNothing(t *testing.T) {
+	fcfs, wspt, lanes := newSteady(8, FCFS), newSteady(8, WSPT), newFleet()
+	for range 200_000 {
+		lanes.op()
+		lanes.toggle()
+	}
+	for name, op := range map[string]func(){
+		"fcfs":  fcfs.op,
+		"wspt":  wspt.op,
+		"lanes": func() { lanes.op(); lanes.toggle() },
+	} {
+		if n := testing.AllocsPerRun(50_000, op); n != 0 {
+			t.Errorf("%s: %v allocations for each enqueue and pop", name, n)
+		}
+	}
+}
+
+// TestFirstLaneAllocatesNothing: an emptied lane is used again by the next worker.
+func TestFirstLaneAllocatesNothing(t *testing.T) {
+	s := oneClass()
+	e, w := &Entry{Raw: 1}, int32(0)
+	cycle := func() {
+		w = (w + 1) % 1000
+		s.Enqueue(0, Target{Worker: w}, e)
+		s.Next(open)
+	}
+	for range 1000 {
+		cycle()
+	}
+	if n := testing.AllocsPerRun(5000, cycle); n != 0 {
+		t.Errorf("%v allocations for each lane that comes and goes", n)
+	}
+}

@@ -1,0 +1,345 @@
+package drr
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func enqueue(s *Scheduler, class int, t Target, seq uint64, cost uint32) *Entry {
+	e := &Entry{Seq: seq, Arrival: int64(seq), Raw: cost}
+	s.Enqueue(class, t, e)
+	return e
+}
+
+func closed(int, Target, *Entry) bool { return false }
+
+func TestQuantumIsPerVisit(t *testing.T) {
+	s := must([]Class{{Name: "a", Quantum: 10}, {Name: "b", Quantum: 10}})
+	for seq := range uint64(5) {
+		enqueue(s, 0, Shared, seq, 3)
+	}
+	enqueue(s, 1, Shared, 9, 3)
+	for _, want := range []int64{7, 4, 1} {
+		if e := s.Next(open); e.Class() != 0 || s.Deficit(0) != want {
+			t.Fatalf("dispatched class %d and left %d, want class 0 and %d", e.Class(), s.Deficit(0), want)
+		}
+	}
+	if e := s.Next(open); e.Class() != 1 {
+		t.Errorf("class %d after the burst, want the cursor to move on to 1", e.Class())
+	}
+}
+
+func TestFastForward(t *testing.T) {
+	for _, row := range []struct {
+		names    [2]string
+		standard int64
+	}{{[2]string{"standard", "latency"}, 5000}, {[2]string{"latency", "standard"}, 4000}} {
+		classes := []Class{{Name: row.names[0]}, {Name: row.names[1]}}
+		var standard, latency int
+		for i, name := range row.names {
+			if classes[i].Quantum = 1000; name == "latency" {
+				classes[i].Quantum, latency = 2000, i
+			} else {
+				standard = i
+			}
+		}
+		s := must(classes)
+		enqueue(s, standard, Shared, 1, 7000)
+		enqueue(s, latency, Shared, 2, 9000)
+		enqueue(s, latency, Shared, 3, 9000)
+		if e := s.Next(open); e.Seq != 2 || s.Deficit(latency) != 1000 || s.Deficit(standard) != row.standard {
+			t.Errorf("%v: dispatched %d, latency keeps %d, standard has %d; want 2, 1000, %d",
+				row.names, e.Seq, s.Deficit(latency), s.Deficit(standard), row.standard)
+		}
+	}
+}
+
+func TestBlockedRingEarnsNothing(t *testing.T) {
+	s := must([]Class{{Name: "a", Quantum: 10}, {Name: "b", Quantum: 10}})
+	for seq := range uint64(8) {
+		enqueue(s, int(seq)%2, Shared, seq, 15)
+	}
+	for range 3 {
+		s.Next(open)
+	}
+	before := s.Snapshot()
+	for range 10_000 {
+		s.RecheckAll()
+		if e := s.Next(closed); e != nil {
+			t.Fatalf("dispatched %d through a closed gate", e.Seq)
+		}
+	}
+	if diff := cmp.Diff(before, s.Snapshot()); diff != "" {
+		t.Errorf("a blocked ring changed (-before +after):\n%s", diff)
+	}
+}
+
+func TestHugeCostInOneCall(t *testing.T) {
+	s := must([]Class{{Name: "a", Quantum: 1}})
+	enqueue(s, 0, Shared, 1, 1_000_000)
+	enqueue(s, 0, Shared, 2, math.MaxUint32)
+	for want := uint64(1); want <= 2; want++ {
+		if e := s.Next(open); e == nil || e.Seq != want {
+			t.Fatalf("got %v, want entry %d", e, want)
+		}
+	}
+}
+
+func TestArithmeticSaturates(t *testing.T) {
+	s := must([]Class{{Name: "a", Quantum: math.MaxInt64}, {Name: "b", Quantum: 1}})
+	for seq := range uint64(4) {
+		enqueue(s, int(seq)%2, Shared, seq, math.MaxUint32)
+	}
+	for range 3 {
+		s.Refund(0, math.MaxInt64)
+		s.Refund(1, math.MinInt64)
+	}
+	if a, b := s.Deficit(0), s.Deficit(1); a != limit || b != -limit {
+		t.Errorf("deficits %d and %d, want ±%d", a, b, int64(limit))
+	}
+	for range 4 {
+		if s.Next(open) == nil {
+			t.Fatal("nothing dispatched")
+		}
+	}
+}
+
+func TestRefundToAnEmptyClassLastsUntilTheNextDispatch(t *testing.T) {
+	for _, row := range []struct {
+		between bool
+		want    int64
+	}{{false, 30}, {true, 0}} {
+		s := must([]Class{{Name: "a", Quantum: 100}, {Name: "b", Quantum: 100}})
+		e := enqueue(s, 0, Shared, 1, 30)
+		enqueue(s, 1, Shared, 2, 30)
+		s.Next(open)
+		s.Refund(0, e.Cost())
+		if row.between {
+			s.Next(open)
+		}
+		s.Enqueue(0, Shared, e)
+		if got := s.Deficit(0); got != row.want {
+			t.Errorf("another dispatch in between %v: deficit %d, want %d", row.between, got, row.want)
+		}
+	}
+}
+
+func TestEachHeadIsTestedOnce(t *testing.T) {
+	const lanes = 10_000
+	s := oneClass()
+	for w := range int32(lanes) {
+		enqueue(s, 0, Target{Worker: w}, uint64(w), 5)
+	}
+	tested := make([]int, lanes)
+	odd := func(_ int, t Target, _ *Entry) bool { tested[t.Worker]++; return t.Worker%2 == 1 }
+	for want := uint64(1); want < lanes; want += 2 {
+		if e := s.Next(odd); e == nil || e.Seq != want {
+			t.Fatalf("got %v, want entry %d", e, want)
+		}
+	}
+	for range 3 {
+		if e := s.Next(odd); e != nil {
+			t.Fatalf("entry %d passed a closed gate", e.Seq)
+		}
+	}
+	s.Recheck(4)
+	s.Next(odd)
+	for w, n := range tested {
+		if want := 1; n != want && w != 4 || w == 4 && n != 2 {
+			t.Fatalf("head of lane %d was tested %d times", w, n)
+		}
+	}
+	if s.Len() != lanes/2 {
+		t.Errorf("%d left, want the blocked half", s.Len())
+	}
+}
+
+func TestBlockingIsLaneLocal(t *testing.T) {
+	s := oneClass()
+	pinned := Target{Worker: 3, Rank: 1}
+	enqueue(s, 0, Shared, 1, 5)
+	enqueue(s, 0, Shared, 2, 5)
+	enqueue(s, 0, pinned, 3, 5)
+	onlyPinned := func(_ int, t Target, _ *Entry) bool { return t == pinned }
+	if e := s.Next(onlyPinned); e.Seq != 3 {
+		t.Errorf("dispatched %d, want the pinned one", e.Seq)
+	}
+	// A new head of a blocked lane is a question of its own.
+	enqueue(s, 0, Shared, 0, 5)
+	if e := s.Next(open); e == nil || e.Seq != 0 {
+		t.Errorf("dispatched %v, want the new head", e)
+	}
+}
+
+// TestAgeing checks the promise: nobody who arrives later than arrival + k·cost/rate goes first.
+func TestAgeing(t *testing.T) {
+	const k, rate = 20.0, 5000.0
+	for seed := range uint64(50) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		s := must([]Class{{Name: "aged", Quantum: 100, Order: WSPT, Aging: k, Rate: rate}})
+		now, waiting := int64(1_700_000_000e9), map[uint64]*Entry{}
+		for seq := uint64(1); seq < 1500; seq++ {
+			now += rng.Int64N(4e9)
+			waiting[seq] = &Entry{Seq: seq, Arrival: now, Raw: 1 + rng.Uint32N(20_000), Strict: rng.Uint32N(2),
+				Jump: float64(rng.IntN(3))}
+			s.Enqueue(0, Shared, waiting[seq])
+			if seq < 100 || rng.IntN(8) == 0 {
+				continue
+			}
+			first := s.Next(open)
+			delete(waiting, first.Seq)
+			for _, e := range waiting {
+				promise := e.Arrival + int64(math.Ceil(k*float64(e.Cost())/rate*1e9))
+				if first.Strict <= e.Strict && first.Arrival > promise {
+					t.Fatalf("seed %d: %d, which arrived at %d, overtook %d, promised %d", seed, first.Seq, first.Arrival, e.Seq, promise)
+				}
+			}
+		}
+	}
+}
+
+// TestWorkConservation: on one server the sum of size × waiting time is the same whatever the order.
+func TestWorkConservation(t *testing.T) {
+	var sums []float64
+	for _, c := range []Class{{Order: FCFS}, {Order: WSPT}, {Order: EDF}, {Order: WSPT, Aging: 5, Rate: 100}} {
+		rng := rand.New(rand.NewPCG(4, 4))
+		a, b := c, c
+		a.Name, a.Quantum, b.Name, b.Quantum = "a", 300, "b", 100
+		s := must([]Class{a, b})
+		arrivals := make([]Entry, 5000)
+		at := int64(0)
+		for i := range arrivals {
+			at += rng.Int64N(260)
+			arrivals[i] = Entry{Seq: uint64(i), Arrival: at, Raw: 1 + rng.Uint32N(240), Deadline: 1 + rng.Int64N(1e6)}
+		}
+		sums = append(sums, weightedWait(s, arrivals))
+	}
+	for _, sum := range sums[1:] {
+		if math.Abs(sum/sums[0]-1) > 1e-9 {
+			t.Errorf("Σ size × wait differs between orders: %v", sums)
+		}
+	}
+}
+
+func weightedWait(s *Scheduler, arrivals []Entry) float64 {
+	now, sum := int64(0), 0.0
+	for i := 0; i < len(arrivals) || s.Len() > 0; {
+		if s.Len() == 0 {
+			now = max(now, arrivals[i].Arrival)
+		}
+		for ; i < len(arrivals) && arrivals[i].Arrival <= now; i++ {
+			s.Enqueue(i%2, Shared, &arrivals[i])
+		}
+		e := s.Next(open)
+		sum += float64(e.Cost()) * float64(now-e.Arrival)
+		now += e.Cost()
+	}
+	return sum
+}
+
+func TestClamping(t *testing.T) {
+	for _, row := range []struct{ jump, want float64 }{
+		{math.NaN(), 0}, {-3, 0}, {math.Inf(-1), 0}, {math.Inf(1), MaxJump}, {1e300, MaxJump}, {2.5, 2.5},
+	} {
+		for _, order := range []Order{FCFS, WSPT, EDF} {
+			s := must([]Class{{Name: "a", Quantum: 1, Order: order}})
+			e := &Entry{Seq: 1, Arrival: math.MinInt64, Deadline: math.MinInt64, Jump: row.jump, Raw: 5, Cached: 9}
+			s.Enqueue(0, Shared, e)
+			if e.Jump != row.want || e.Cached != 5 || e.Cost() != 1 || e.Uncached() != 0 {
+				t.Errorf("jump %v: %+v, want jump %v, cached 5, cost 1", row.jump, e, row.want)
+			}
+			enqueue(s, 0, Shared, 2, 5)
+			if first := s.Next(open); order != WSPT && first != e {
+				t.Errorf("%v: entry %d went first, want the one from long ago", order, first.Seq)
+			}
+		}
+	}
+}
+
+func TestVisitingLanes(t *testing.T) {
+	s := oneClass()
+	for i, target := range []Target{Shared, {1, AnyRank}, {1, 0}, {1, 0}, {2, 0}} {
+		enqueue(s, 0, target, uint64(i), 1)
+	}
+	count := func(visit func(func(*Entry) bool)) (n int) {
+		visit(func(*Entry) bool { n++; return true })
+		return n
+	}
+	for _, row := range []struct {
+		target Target
+		want   int
+	}{{Shared, 1}, {Target{1, AnyRank}, 1}, {Target{1, 0}, 2}, {Target{1, 7}, 0}, {Target{9, 0}, 0}} {
+		if got := count(func(fn func(*Entry) bool) { s.EachIn(0, row.target, fn) }); got != row.want {
+			t.Errorf("EachIn visited %d entries of %v, want %d", got, row.target, row.want)
+		}
+	}
+	for worker, want := range map[int32]int{-1: 0, 0: 0, 1: 3, 2: 1, 9: 0} {
+		if got := count(func(fn func(*Entry) bool) { s.EachOf(0, worker, fn) }); got != want {
+			t.Errorf("EachOf visited %d entries of worker %d, want %d", got, worker, want)
+		}
+	}
+	stopped := 0
+	s.Each(0, func(*Entry) bool { stopped++; return stopped < 2 })
+	if stopped != 2 {
+		t.Errorf("Each went on to %d entries after it was told to stop", stopped)
+	}
+}
+
+func TestRestorePassesOverWhatIsGone(t *testing.T) {
+	s := must([]Class{{Name: "a", Quantum: 10}, {Name: "b", Quantum: 10}})
+	enqueue(s, 1, Shared, 1, 40)
+	s.Restore(State{Cursor: "a", Granted: true, Classes: []ClassState{{"a", 7, true}, {"b", 8, true}, {"gone", 9, false}}})
+	want := State{Cursor: "b", Classes: []ClassState{{"b", 8, true}}}
+	if diff := cmp.Diff(want, s.Snapshot()); diff != "" {
+		t.Errorf("restored (-want +got):\n%s", diff)
+	}
+	if s.Backlogged(0) || !s.Backlogged(1) || s.Deficit(0) != 0 {
+		t.Error("the empty class has credit or a backlog")
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	ok := Class{Name: "ok", Quantum: 1}
+	for _, row := range []struct {
+		classes []Class
+		want    string
+	}{
+		{nil, "no classes"},
+		{[]Class{ok, {Quantum: 1}}, `class 1 "": name is empty`},
+		{[]Class{ok, ok}, `class 1 "ok": name is taken`},
+		{[]Class{{Name: "a"}}, `class 0 "a": quantum is 0, must be at least 1`},
+		{[]Class{{Name: "a", Quantum: -5}}, "quantum is -5"},
+		{[]Class{{Name: "a", Quantum: 1, Order: 9}}, "order is 9"},
+		{[]Class{{Name: "a", Quantum: 1, Order: WSPT, Aging: math.NaN()}}, "aging is NaN"},
+		{[]Class{{Name: "a", Quantum: 1, Order: WSPT, Aging: math.Inf(1), Rate: 1}}, "aging is +Inf"},
+		{[]Class{{Name: "a", Quantum: 1, Aging: 1, Rate: 1}}, "order is fcfs: it needs wspt"},
+		{[]Class{{Name: "a", Quantum: 1, Order: WSPT, Aging: 1}}, "rate is 0"},
+		{[]Class{{Name: "a", Quantum: 1, Order: WSPT, Aging: 1, Rate: math.Inf(1)}}, "rate is +Inf"},
+	} {
+		if _, err := New(row.classes); err == nil || !strings.Contains(err.Error(), row.want) {
+			t.Errorf("New(%v) says %v, want %q", row.classes, err, row.want)
+		}
+	}
+}
+
+func TestMisusePanics(t *testing.T) {
+	s := oneClass()
+	e := enqueue(s, 0, Shared, 1, 1)
+	for name, misuse := range map[string]func(){
+		"Enqueue twice": func() { s.Enqueue(0, Shared, e) },
+		"Remove twice":  func() { s.Remove(&Entry{}) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s did not panic", name)
+				}
+			}()
+			misuse()
+		}()
+	}
+}
