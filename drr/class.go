@@ -80,9 +80,8 @@ type class struct {
 func (c *class) offer(gate Gate, blocked *blockedLanes) offer {
 	for c.ready.live > 0 {
 		l := c.ready.top().ref
-		head := l.entries.top().ref
-		if gate(c.index, l.target, head) {
-			return offer{cost: head.Cost(), ok: true}
+		if gate(c.index, l.target, l.head) {
+			return offer{cost: l.cost, ok: true}
 		}
 		c.ready.pop()
 		blocked.add(l)

@@ -3,9 +3,11 @@ package drr
 // A lane holds the entries of one class for one target, in key order. Its head is in the class's index
 // (ready), or was found blocked and waits for a recheck in a list of its worker's blocked lanes.
 type lane struct {
-	entries queue[*Entry]
+	head    *Entry // first of entries, as listed; kept here to be at hand when it is tested
+	cost    int64  // of head
 	class   *class
 	target  Target
+	entries queue[*Entry]
 	sibling *lane  // the next lane of the same class and worker, or the next spare lane
 	gen     uint32 // counts the moves that leave a stale node in the index
 	blocked bool
@@ -16,10 +18,18 @@ type lane struct {
 func (l *lane) generation() uint32 { return l.gen }
 
 // list puts the lane into the index under the key of its head.
-func (l *lane) list() {
-	k := l.entries.top().key
+func (l *lane) list() { l.class.ready.push(l.node()) }
+
+// relist does the same for a lane that is first in the index and got another head.
+func (l *lane) relist() { l.class.ready.replace(l.node()) }
+
+// node takes note of the head and returns the node that stands for it in the index.
+func (l *lane) node() node[*lane] {
+	top := l.entries.top()
+	l.head, l.cost = top.ref, top.ref.Cost()
+	k := top.key
 	k.gen = l.gen
-	l.class.ready.push(node[*lane]{key: k, ref: l})
+	return node[*lane]{key: k, ref: l}
 }
 
 // delist takes the lane out of the index.

@@ -50,12 +50,39 @@ func (q *queue[T]) inHeap() bool {
 
 func (q *queue[T]) push(n node[T]) {
 	q.live++
-	if q.first == len(q.run) || q.run[len(q.run)-1].key.before(&n.key) {
+	q.insert(n)
+}
+
+func (q *queue[T]) insert(n node[T]) {
+	if q.follows(&n) {
 		q.extend(n)
 		return
 	}
 	q.heap = append(q.heap, n)
 	siftUp(q.heap)
+}
+
+// follows reports whether n may be appended to the run.
+func (q *queue[T]) follows(n *node[T]) bool {
+	return q.first == len(q.run) || q.run[len(q.run)-1].key.before(&n.key)
+}
+
+// replace does what pop and push of n would, with less work.
+func (q *queue[T]) replace(n node[T]) {
+	switch heap := q.inHeap(); {
+	case !heap && q.first == len(q.run)-1:
+		q.run[q.first] = n
+		return
+	case !heap:
+		q.dropRun()
+		q.insert(n)
+	case q.follows(&n):
+		q.dropHeap()
+		q.extend(n)
+	default:
+		siftDown(q.heap, 0, n)
+	}
+	q.tidy()
 }
 
 // pop takes the first item; the queue must not be empty.
@@ -81,15 +108,17 @@ func (q *queue[T]) removed() {
 
 // tidy restores the rule that no front is stale.
 func (q *queue[T]) tidy() {
+	if q.live == 0 || q.stale() > 0 {
+		q.dropStale()
+	}
+}
+
+func (q *queue[T]) dropStale() {
 	if q.live == 0 {
 		q.reset()
 		return
 	}
-	stale := q.stale()
-	if stale == 0 {
-		return
-	}
-	if stale > q.live+slack {
+	if q.stale() > q.live+slack {
 		q.compact()
 		return
 	}

@@ -100,14 +100,16 @@ func (s *Scheduler) Remove(e *Entry) {
 	if l == nil {
 		panic(fmt.Sprintf("drr: entry %d is not queued", e.Seq))
 	}
-	head := l.entries.top().ref == e
+	head := l.head == e
 	if head {
 		s.unlist(l)
 	}
 	s.leave(e)
 	l.entries.removed()
-	if head {
-		s.relist(l)
+	if head && l.entries.live > 0 {
+		l.list()
+	} else if head {
+		s.retire(l)
 	}
 	if l.class.counters.Requests == 0 {
 		s.ring.empty(l.class.index)
@@ -122,12 +124,9 @@ func (s *Scheduler) leave(e *Entry) {
 	e.gen++
 }
 
-// relist puts a lane back into the index after its head left, or into the spares if nothing follows.
-func (s *Scheduler) relist(l *lane) {
-	if l.entries.live > 0 {
-		l.list()
-		return
-	}
+// retire puts an exact lane that has nothing left aside, to be used again.
+func (s *Scheduler) retire(l *lane) {
+	l.head = nil
 	if l.target.Worker >= 0 {
 		l.class.abandon(l)
 		l.sibling, s.spare = s.spare, l
@@ -155,10 +154,15 @@ func (s *Scheduler) Next(gate Gate) *Entry {
 		return nil
 	}
 	c := &s.classes[winner]
-	l := c.ready.pop()
+	l := c.ready.top().ref
 	e := l.entries.pop()
 	s.leave(e)
-	s.relist(l)
+	if l.entries.live > 0 {
+		l.relist()
+	} else {
+		c.ready.pop()
+		s.retire(l)
+	}
 	s.ring.commit(e.Cost(), c.counters.Requests == 0)
 	return e
 }
