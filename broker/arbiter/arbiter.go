@@ -48,6 +48,7 @@ type Arbiter struct {
 	started  int64 // of the first step
 	out      []Action
 	free     int // guards without a write under way
+	storing  int // guards with a verdict under way
 	found    *findings
 	requests map[uint64]*request
 	highest  uint64 // id of the newest request seen

@@ -1,6 +1,7 @@
 package arbiter
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -52,12 +53,15 @@ func (a *Arbiter) supersede(w *worker, incarnation uint64) {
 
 // renew begins a newer incarnation: the old one's claims are lost.
 func (a *Arbiter) renew(w *worker, incarnation uint64) {
+	if w.live {
+		a.fleet.leave(w)
+		a.emit(Notice{Kind: NoticeWorkerLost, Worker: w.name})
+	}
 	if w.incarnation != 0 {
 		a.loseClaims(w)
 	}
-	w.incarnation, w.beats, w.holdUntil, w.work = incarnation, 0, 0, 0
-	w.ranks = nil
-	clear(w.strangers)
+	w.incarnation, w.beats, w.holdUntil, w.refusedTo, w.work = incarnation, 0, 0, 0, 0
+	w.ranks, w.strangers = nil, nil
 }
 
 // describe takes over what a heartbeat says about the worker itself, and reports
@@ -66,14 +70,19 @@ func (a *Arbiter) describe(w *worker, h *wire.Heartbeat) bool {
 	ranks, slots := int(min(max(1, h.Ranks), 1<<12)), int(min(max(1, h.Slots), 1<<20))
 	changed := w.draining != h.Draining || w.healthy != h.Healthy || w.slots != slots || len(w.ranks) != ranks ||
 		w.maxBatched != int64(h.MaxBatched) || !slices.Equal(w.models, h.Models) || !slices.Equal(w.taints, h.Taints)
-	w.draining, w.healthy, w.slots, w.maxBatched, w.speed = h.Draining, h.Healthy, slots, int64(h.MaxBatched), h.Speed
-	w.models, w.taints = h.Models, h.Taints
-	w.fit(ranks)
-	hold := int64(0)
-	if h.HoldMS > 0 {
-		hold = a.now + int64(h.HoldMS)*int64(time.Millisecond)
+	w.draining, w.healthy, w.slots, w.maxBatched = h.Draining, h.Healthy, slots, int64(h.MaxBatched)
+	w.models, w.taints, w.speed = h.Models, h.Taints, 0
+	if h.Speed > 0 && !math.IsInf(h.Speed, 0) {
+		w.speed = h.Speed
 	}
-	a.hold(w, hold)
+	switch {
+	case !w.draining && w.healthy:
+		w.away = 0
+	case w.away == 0:
+		w.away = a.now
+	}
+	w.fit(ranks)
+	a.hold(w, max(w.refusedTo, a.now+int64(h.HoldMS)*int64(time.Millisecond)))
 	return changed
 }
 
@@ -94,14 +103,17 @@ func (w *worker) fit(n int) {
 	}
 }
 
-// hold keeps work from a worker whose engine said busy; 0 ends it.
+// hold keeps work from a worker whose engine said busy; an instant that is not
+// in the future ends it.
 func (a *Arbiter) hold(w *worker, until int64) {
 	held := w.holdUntil != 0
-	w.holdUntil = until
-	switch {
-	case until != 0:
+	if until > a.now {
+		w.holdUntil = until
 		a.fleet.nextHold = earlier(a.fleet.nextHold, until)
-	case held:
+		return
+	}
+	w.holdUntil = 0
+	if held {
 		a.recheck(w)
 	}
 }
@@ -120,11 +132,13 @@ func (a *Arbiter) releaseHolds() {
 // reconcile compares the claims that a worker says it has with those that we
 // think it has.
 func (a *Arbiter) reconcile(w *worker, h *wire.Heartbeat) {
+	before := w.strangers
+	w.strangers = nil
 	for i := range h.InFlight {
 		f := &h.InFlight[i]
 		b := w.bookings[execution{f.ID, f.Attempt}]
 		if b == nil || b.claim != 0 && b.claim != f.Claim {
-			a.stranger(w, f)
+			a.stranger(w, f, before[f.Claim]+1)
 			continue
 		}
 		b.heard, b.absent, b.started = w.beats, 0, true
@@ -152,14 +166,17 @@ func (a *Arbiter) reconcile(w *worker, h *wire.Heartbeat) {
 const patience = 3
 
 // stranger is a claim that a worker runs and that is not its own any more.
-func (a *Arbiter) stranger(w *worker, f *wire.InFlight) {
+func (a *Arbiter) stranger(w *worker, f *wire.InFlight, times int) {
 	if a.found != nil {
 		return
 	}
-	if w.strangers[f.Claim]++; w.strangers[f.Claim] < patience {
+	if times < patience {
+		if w.strangers == nil {
+			w.strangers = map[uint64]int{}
+		}
+		w.strangers[f.Claim] = times
 		return
 	}
-	delete(w.strangers, f.Claim)
 	a.command(w.name, w.incarnation, wire.Command{
 		Kind: wire.CommandCancel, ID: f.ID, Claim: f.Claim, Attempt: f.Attempt, Reason: "the claim is not this worker's any more",
 	})
@@ -186,8 +203,10 @@ func (a *Arbiter) claimChecked(ev ClaimChecked) {
 	if r == nil || r.booking == nil || r.booking.claim != ev.Claim || r.state != running {
 		return // it has been settled since
 	}
-	r.booking.checking, r.booking.absent = false, 0
-	if !ev.Present {
+	b := r.booking
+	run := b.absent < patience // a heartbeat has listed it meanwhile
+	b.checking, b.absent = false, 0
+	if !ev.Present && !run {
 		a.emit(Relead{Why: "a claim is neither in WORK nor run by its worker, and DONE knows nothing of it"})
 	}
 }

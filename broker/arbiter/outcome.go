@@ -11,59 +11,111 @@ import (
 // done takes in a message of DONE.
 func (a *Arbiter) done(ev Done) {
 	d := &ev.Done
-	if a.found != nil {
+	r := a.requests[d.ID]
+	if r == nil && a.found != nil {
 		a.found.done(ev)
 		return
 	}
-	current := a.settleBooking(d)
-	r := a.requests[d.ID]
+	current := a.settleBooking(r, d)
 	switch {
-	case r == nil:
-		a.emit(Notice{Kind: NoticeLateDone, ID: d.ID, Worker: d.Worker})
-	case r.state == ending || r.state == over || r.state == sentenced:
-		a.emit(Notice{Kind: NoticeLateDone, Model: r.ring().model, Class: r.cls.Name, ID: d.ID, Worker: d.Worker})
-	case d.Status == wire.StatusReturned || d.Status == wire.StatusCancelled:
-		// Nobody told it to stop: a decision would have made the state another one.
+	case r == nil || r.state == over:
+		a.late(r, d)
+		a.emit(ReleaseDone{Seq: ev.Seq})
+	case r.state == sentenced || r.state == ending:
+		a.late(r, d)
+		r.keep(ev.Seq) // until the verdict has been carried out
+	case !isOutcome(d):
 		a.returned(r, ev, current)
 	case d.Status == wire.StatusOK || current:
 		a.finish(r, d, current)
 	default: // the failure of an attempt that has been superseded
-		a.emit(Notice{Kind: NoticeLateDone, Model: r.ring().model, Class: r.cls.Name, ID: d.ID, Worker: d.Worker})
+		a.late(r, d)
+		a.outdated(r, ev.Seq)
 	}
+}
+
+// isOutcome reports whether an attempt's end may be its request's: not when it
+// was given back, and not when the agent was told to stop. A cancellation with a
+// reason is the agent's own: nobody listened.
+func isOutcome(d *wire.Done) bool {
+	return d.Status != wire.StatusReturned && (d.Status != wire.StatusCancelled || d.Reason != "")
+}
+
+// late counts an outcome that came after another one. r is nil when the request
+// is not known any more.
+func (a *Arbiter) late(r *request, d *wire.Done) {
+	if !isOutcome(d) {
+		return
+	}
+	n := Notice{Kind: NoticeLateDone, ID: d.ID, Worker: d.Worker}
+	if r != nil {
+		n.Model, n.Class = r.ring().model, r.cls.Name
+	}
+	a.emit(n)
 }
 
 // settleBooking frees the room of a finished attempt, and reports whether it is
 // the present one of its request. The booking stays until the worker no longer
 // lists the claim.
-func (a *Arbiter) settleBooking(d *wire.Done) (current bool) {
+func (a *Arbiter) settleBooking(r *request, d *wire.Done) (current bool) {
 	if w := a.fleet.byName[d.Worker]; w != nil {
 		if b := w.bookings[execution{d.ID, d.Attempt}]; b != nil && (b.claim == 0 || b.claim == d.Claim) {
 			b.settled, b.absent = true, 0
 			a.release(b)
 		}
 	}
-	r := a.requests[d.ID]
-	return r != nil && r.booking != nil && r.booking.attempt == d.Attempt && (r.booking.claim == 0 || r.booking.claim == d.Claim)
+	if r == nil || r.booking == nil {
+		return false
+	}
+	b := r.booking
+	return b.attempt == d.Attempt && (b.claim == 0 || b.claim == d.Claim)
+}
+
+// keep remembers a message of DONE that is to be released later.
+func (r *request) keep(seq uint64) {
+	k := r.rare()
+	k.returned = append(k.returned, seq)
+}
+
+// outdated deals with a message of DONE about an earlier attempt: its number must
+// outlive the claim, which the agent removes, until a newer claim is stored.
+func (a *Arbiter) outdated(r *request, seq uint64) {
+	if r.state == running {
+		a.emit(ReleaseDone{Seq: seq})
+		return
+	}
+	r.keep(seq)
 }
 
 // returned puts a request back that its worker could not serve.
 func (a *Arbiter) returned(r *request, ev Done, current bool) {
-	if d := &ev.Done; d.RetryAfterMS > 0 {
-		if w := a.fleet.byName[d.Worker]; w != nil && w.incarnation == d.Incarnation {
-			a.hold(w, a.now+d.RetryAfterMS*int64(time.Millisecond))
-		}
+	a.pause(&ev.Done)
+	switch {
+	case !current:
+		a.outdated(r, ev.Seq)
+	case r.state == placing:
+		r.booking.settled, r.booking.returned = true, ev.Seq // goes back when its claim is known to be stored
+	case r.state == judged:
+		r.keep(ev.Seq)
+	default:
+		r.keep(ev.Seq)
+		a.giveBack(r)
 	}
-	if !current {
-		a.emit(ReleaseDone{Seq: ev.Seq})
+}
+
+// leastPause keeps a worker that gives work back without saying for how long
+// from getting it again before its next heartbeat.
+const leastPause = 100 * time.Millisecond
+
+// pause holds a worker that gave work back.
+func (a *Arbiter) pause(d *wire.Done) {
+	w := a.fleet.byName[d.Worker]
+	if d.Status != wire.StatusReturned || w == nil || w.incarnation != d.Incarnation {
 		return
 	}
-	k := r.rare()
-	k.returned = append(k.returned, ev.Seq)
-	if r.state == placing {
-		r.booking.settled = true // goes back when its claim is known to be stored
-		return
-	}
-	a.giveBack(r)
+	ms := min(max(d.RetryAfterMS, leastPause.Milliseconds()), maxRetryAfter.Milliseconds())
+	w.refusedTo = max(w.refusedTo, a.now+ms*int64(time.Millisecond))
+	a.hold(w, max(w.holdUntil, w.refusedTo))
 }
 
 // giveBack ends an attempt that its worker did not want.
@@ -94,8 +146,9 @@ func (a *Arbiter) finish(r *request, d *wire.Done, current bool) {
 		r.cls.failed++
 	}
 	a.emit(a.finished(r, d, claims))
-	if r.state == placing {
-		r.state, b.won = over, current // until its claim is known to be stored
+	if r.state == placing { // stays until its claim is known to be stored
+		a.answer(b.cancels, r.Seq, wire.CancelDone)
+		r.state, b.won, b.cancels = over, current, nil
 		return
 	}
 	a.leaveRunning(r)
@@ -112,12 +165,14 @@ func (a *Arbiter) finished(r *request, d *wire.Done, claims []uint64) Finish {
 	return f
 }
 
-// leftovers are the claims of earlier attempts that are still in WORK.
+// leftovers takes over the claims of earlier attempts that are still in WORK.
 func (r *request) leftovers() []uint64 {
 	if r.ask == nil {
 		return nil
 	}
-	return r.ask.older
+	claims := r.ask.older
+	r.ask.older = nil
+	return claims
 }
 
 // handedOut learns that a claim is stored.
@@ -136,13 +191,19 @@ func (a *Arbiter) handedOut(ev HandedOut) {
 		return
 	}
 	r.state = running
+	if b.settled {
+		r.keep(b.returned)
+		if b.orphaned {
+			a.emit(DropClaim{Seq: b.claim})
+		}
+	}
 	switch {
+	case b.cancels != nil:
+		a.judgeCancel(r, b.cancels)
 	case b.settled:
 		a.giveBack(r)
 	case b.orphaned:
 		a.lostAttempt(r)
-	case b.cancels != nil:
-		a.judgeCancel(r, b.cancels)
 	}
 }
 
@@ -160,16 +221,21 @@ func (a *Arbiter) wasOver(r *request) {
 
 // dropOlder deletes what a newer claim has made superfluous.
 func (a *Arbiter) dropOlder(r *request) {
+	for _, seq := range r.leftovers() {
+		a.emit(DropClaim{Seq: seq})
+	}
+	a.releaseKept(r)
+}
+
+// releaseKept lets go of the messages of DONE that were kept for a request.
+func (a *Arbiter) releaseKept(r *request) {
 	if r.ask == nil {
 		return
-	}
-	for _, seq := range r.ask.older {
-		a.emit(DropClaim{Seq: seq})
 	}
 	for _, seq := range r.ask.returned {
 		a.emit(ReleaseDone{Seq: seq})
 	}
-	r.ask.older, r.ask.returned = nil, nil
+	r.ask.returned = nil
 }
 
 func sortBookings(list []*booking) {

@@ -19,8 +19,10 @@ type worker struct {
 	beats       uint64 // sequence of its last heartbeat
 	seen        int64  // when it was heard last, or when waiting for it began
 	lost        int64  // when it was lost; 0 while live, or never heard
+	away        int64  // since when it takes no work: lost, draining or unhealthy; 0 while it does, or never heard
 	interval    int64  // between heartbeats, ns
-	holdUntil   int64  // its engine said busy
+	holdUntil   int64  // its engine said busy; 0 when it may be tried
+	refusedTo   int64  // as far as it said so when it gave work back: heartbeats do not end that
 
 	models     []string
 	taints     []string
@@ -32,7 +34,7 @@ type worker struct {
 	ranks      []rank
 	work       int64 // unfinished tokens on all ranks
 	bookings   map[execution]*booking
-	strangers  map[uint64]int // claims it runs and we do not know, and how often it said so
+	strangers  map[uint64]int // claims it lists and we do not know, and in how many heartbeats in a row
 }
 
 // rank is the load on one data-parallel rank: the broker's own bookings,
@@ -65,9 +67,10 @@ type booking struct {
 	heard       uint64
 	checking    bool     // whether the claim is still in WORK
 	started     bool     // its worker is known to have taken it
-	orphaned    bool     // its worker was lost while the claim was being stored
+	orphaned    bool     // its worker was lost, and that has not been acted on
 	won         bool     // the request ended with this attempt while the claim was being stored
 	cancels     []uint64 // tokens of those who asked to cancel it meanwhile
+	returned    uint64   // message in DONE that gave it back meanwhile
 }
 
 // fleet is every worker by name and by index.
@@ -77,6 +80,7 @@ type fleet struct {
 	indexes  []int32 // free
 	highest  int32
 	models   []wire.ModelStatus // served by live workers, sorted by name
+	pins     int                // requests in the system that are pinned
 	nextLoss int64              // when a silent worker may next count as lost; never too late
 	nextHold int64              // when the next busy engine may be tried again
 }
@@ -88,7 +92,7 @@ func (f *fleet) named(name string) *worker {
 	if w, ok := f.byName[name]; ok {
 		return w
 	}
-	w := &worker{name: name, index: f.newIndex(), bookings: map[execution]*booking{}, strangers: map[uint64]int{}}
+	w := &worker{name: name, index: f.newIndex(), bookings: map[execution]*booking{}}
 	f.byName[name] = w
 	return w
 }
@@ -111,6 +115,9 @@ func (f *fleet) tidy(w *worker) {
 	delete(f.byName, w.name)
 	f.indexes = append(f.indexes, w.index)
 }
+
+// takes reports whether the worker takes work at all, busy or not.
+func (w *worker) takes() bool { return w.live && !w.draining && w.healthy }
 
 func (f *fleet) join(w *worker) {
 	w.live, w.lost, w.place = true, 0, len(f.live)

@@ -96,6 +96,7 @@ func fromDirect(r *nats.Msg) (Message, error) {
 type seqRequest struct {
 	Seq     uint64 `json:"seq,omitempty"`
 	LastFor string `json:"last_by_subj,omitempty"`
+	NextFor string `json:"next_by_subj,omitempty"`
 	NoErase bool   `json:"no_erase,omitempty"`
 }
 
@@ -120,6 +121,12 @@ func (s *Store) LeaderGet(ctx context.Context, stream string, seq uint64) (Messa
 // missing message is ErrNotFound.
 func (s *Store) LeaderLast(ctx context.Context, stream, subject string) (Message, error) {
 	return s.leaderGet(ctx, stream, seqRequest{LastFor: subject})
+}
+
+// LeaderNext reads the first message with a sequence of at least seq from the
+// stream's leader. When there is none, the error is ErrNotFound.
+func (s *Store) LeaderNext(ctx context.Context, stream string, seq uint64) (Message, error) {
+	return s.leaderGet(ctx, stream, seqRequest{Seq: max(1, seq), NextFor: ">"})
 }
 
 func (s *Store) leaderGet(ctx context.Context, stream string, req seqRequest) (Message, error) {

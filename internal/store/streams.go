@@ -149,3 +149,11 @@ func explain(err error) error {
 	}
 	return err
 }
+
+// Permanent reports whether an error of [Store.Ensure] needs a person: waiting
+// will not mend it.
+func Permanent(err error) bool {
+	var foreign *ForeignError
+	return errors.As(err, &foreign) || errors.Is(err, jetstream.ErrJetStreamNotEnabled) ||
+		errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount)
+}

@@ -1,0 +1,196 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+	"github.com/rs/zerolog"
+
+	"fairlead/broker/arbiter"
+	"fairlead/internal/store"
+	"fairlead/policy"
+	"fairlead/wire"
+)
+
+// Broker leads or stands by. It is safe for concurrent use.
+type Broker struct {
+	cfg     Config
+	log     zerolog.Logger
+	store   *store.Store
+	rules   wire.Rules
+	metrics *metrics
+	ears    *listener
+	state   atomic.Pointer[condition]
+
+	mu     sync.Mutex
+	policy *policy.Policy
+	term   *term // the present one; nil while standing by
+}
+
+// condition is what a broker says of itself to the outside.
+type condition struct {
+	role  role
+	epoch uint64
+	err   error // why it is not ready
+}
+
+type role string
+
+const (
+	roleStarting role = "starting"
+	roleStandby  role = "standby"
+	roleRecovery role = "recovering"
+	roleLeader   role = "leader"
+	roleStopped  role = "stopped"
+)
+
+// New checks the configuration. It sends nothing: see [Broker.Run].
+func New(cfg Config) (*Broker, error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	st, err := store.Open(cfg.Conn, cfg.Names)
+	if err != nil {
+		return nil, err
+	}
+	b := &Broker{
+		cfg: cfg, store: st, policy: cfg.Policy,
+		log:     cfg.Log.With().Str("broker", cfg.Name).Logger(),
+		rules:   wire.Rules{Names: cfg.Names, ReplyPrefixes: cfg.Replies},
+		metrics: newMetrics(cfg.Registry),
+	}
+	b.ears = newListener(b)
+	b.set(roleStarting, 0, errors.New("the streams have not been checked yet"))
+	return b, nil
+}
+
+// Run leads whenever the store lets it, and stands by otherwise, until the
+// context ends; it then hands over at once. Its error is one that waiting will
+// not mend, such as a stream that is not Fairlead's.
+func (b *Broker) Run(ctx context.Context) error {
+	defer b.set(roleStopped, 0, errors.New("stopped"))
+	if err := b.ensureStreams(ctx); err != nil {
+		return quiet(ctx, err)
+	}
+	if err := b.ears.start(); err != nil {
+		return fmt.Errorf("listen to workers: %w", err)
+	}
+	defer b.ears.stop()
+	for ctx.Err() == nil {
+		b.set(roleStandby, 0, nil)
+		lease, err := b.campaign(ctx)
+		if err != nil {
+			return quiet(ctx, err)
+		}
+		b.lead(ctx, lease)
+	}
+	return nil
+}
+
+// quiet drops the error of a run that was asked to end.
+func quiet(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// ensureStreams waits for a store that answers; a foreign stream, or JetStream
+// being off, does not mend itself.
+func (b *Broker) ensureStreams(ctx context.Context) error {
+	said := false
+	op := func() (struct{}, error) {
+		err := b.store.Ensure(ctx, b.cfg.Streams)
+		if err != nil && store.Permanent(err) {
+			return struct{}{}, backoff.Permanent(err)
+		}
+		if err != nil && !said {
+			said = true
+			b.log.Warn().Err(err).Msg("the store is not ready; waiting for it")
+		}
+		if err != nil {
+			b.set(roleStarting, 0, err)
+		}
+		return struct{}{}, err
+	}
+	_, err := backoff.Retry(ctx, op, backoff.WithBackOff(patient()), backoff.WithMaxElapsedTime(0))
+	return err
+}
+
+// patient is how the store is asked again: soon at first, then every few
+// seconds, with jitter, for as long as it takes.
+func patient() *backoff.ExponentialBackOff {
+	b := backoff.NewExponentialBackOff()
+	b.InitialInterval, b.MaxInterval = 50*time.Millisecond, 2*time.Second
+	return b
+}
+
+// lead runs one term to its end.
+func (b *Broker) lead(ctx context.Context, l *lease) {
+	b.set(roleRecovery, l.epoch, nil)
+	t := newTerm(b, l)
+	b.mu.Lock()
+	b.term = t
+	b.mu.Unlock()
+	err := t.run(ctx)
+	b.mu.Lock()
+	b.term = nil
+	b.mu.Unlock()
+	b.ears.listenFor(nil)
+	if ctx.Err() == nil {
+		b.log.Warn().Err(err).Uint64("epoch", l.epoch).Msg("term ended; standing by")
+	}
+}
+
+// Reload replaces the policy, now and for terms to come. A policy that this
+// broker cannot serve is refused and changes nothing.
+func (b *Broker) Reload(p *policy.Policy) error {
+	if err := arbiter.Unsupported(p); err != nil {
+		return fmt.Errorf("reload policy: %w", err)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.policy = p
+	if b.term != nil {
+		b.term.post(arbiter.PolicyChanged{Policy: p})
+	}
+	return nil
+}
+
+func (b *Broker) currentPolicy() *policy.Policy {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.policy
+}
+
+func (b *Broker) set(r role, epoch uint64, err error) {
+	b.state.Store(&condition{role: r, epoch: epoch, err: err})
+	b.metrics.role(r, epoch)
+}
+
+// Ready is nil when the broker can do its part: the store answers, the streams
+// are there, and it leads or stands by.
+func (b *Broker) Ready() error {
+	if !b.cfg.Conn.IsConnected() {
+		return errors.New("not connected to NATS")
+	}
+	switch c := b.state.Load(); {
+	case c.err != nil:
+		return c.err
+	case c.role == roleRecovery:
+		return errors.New("recovering what the predecessor left")
+	}
+	return nil
+}
+
+// Leading reports whether this broker leads and has recovered, and its epoch.
+func (b *Broker) Leading() (epoch uint64, ok bool) {
+	c := b.state.Load()
+	return c.epoch, c.role == roleLeader
+}

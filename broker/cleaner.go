@@ -1,0 +1,241 @@
+package broker
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"fairlead/wire"
+)
+
+// cleaner removes finished requests from REQ, and then what DONE says of them.
+// DONE is purged only through a prefix whose every request is confirmed gone by
+// the leader of REQ: the answer to a purge or a delete is that confirmation.
+type cleaner struct {
+	b    *Broker
+	wake chan struct{}
+
+	mu      sync.Mutex
+	reqs    window
+	purged  uint64 // REQ holds nothing below
+	reports []report
+	then    map[uint64]func() // to call once a request is gone
+	stuck   uint64            // the lowest unfinished request a while ago
+}
+
+// report is a message of DONE that is still there.
+type report struct {
+	seq, id uint64
+	free    bool // not needed whatever becomes of the request
+}
+
+const (
+	cleanPause  = 20 * time.Millisecond // gathers what one purge can remove
+	stuckPause  = time.Second           // after so long without progress, single deletes are worth it
+	looseBatch  = 4096                  // so many scattered requests are worth it at once
+	deleteLanes = 8                     // single deletes under way
+)
+
+func newCleaner(b *Broker) *cleaner {
+	return &cleaner{b: b, wake: make(chan struct{}, 1), then: map[uint64]func(){}, reqs: newWindow(1)}
+}
+
+// startAt is called before the first request arrives: REQ begins at first.
+func (c *cleaner) startAt(first uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reqs = newWindow(first)
+	c.purged = first
+}
+
+func (c *cleaner) arrived(id uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reqs.see(id)
+}
+
+// seen takes in a message of DONE.
+func (c *cleaner) seen(seq, id uint64, _ wire.Status) {
+	c.mu.Lock()
+	c.reports = append(c.reports, report{seq: seq, id: id})
+	gone := c.reqs.isGone(id)
+	c.mu.Unlock()
+	if gone {
+		c.hint()
+	}
+}
+
+// alien takes in a message of DONE that no agent wrote: it says nothing.
+func (c *cleaner) alien(seq uint64) {
+	c.mu.Lock()
+	c.reports = append(c.reports, report{seq: seq, free: true})
+	c.mu.Unlock()
+	c.hint()
+}
+
+// release says that a message of DONE is not needed any more.
+func (c *cleaner) release(seq uint64) {
+	c.mu.Lock()
+	i, ok := slices.BinarySearchFunc(c.reports, seq, func(r report, s uint64) int { return int(int64(r.seq - s)) })
+	if ok {
+		c.reports[i].free = true
+	}
+	c.mu.Unlock()
+	c.hint()
+}
+
+// finish says that a request is over and its claims are gone; then, which may be
+// nil, is called when REQ no longer holds it.
+func (c *cleaner) finish(id uint64, then func()) {
+	c.mu.Lock()
+	gone := c.reqs.isGone(id)
+	c.reqs.finish(id)
+	if then != nil && !gone {
+		c.then[id] = then
+	}
+	c.mu.Unlock()
+	if then != nil && gone {
+		then()
+	}
+	c.hint()
+}
+
+func (c *cleaner) hint() {
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run cleans until the context ends; failures are tried again, less and less
+// often.
+func (c *cleaner) run(ctx context.Context) error {
+	retry, failures := patient(), 0
+	slow := time.NewTicker(stuckPause)
+	defer slow.Stop()
+	for {
+		look := false
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-c.wake:
+		case <-slow.C:
+			look = true
+		}
+		err := c.clean(ctx, look)
+		wait := cleanPause
+		if err != nil && ctx.Err() == nil {
+			if failures++; failures == 1 {
+				c.b.log.Warn().Err(err).Msg("cleaning: trying again")
+			}
+			c.b.metrics.storeRetry()
+			wait = retry.NextBackOff()
+			c.hint()
+		} else {
+			failures = 0
+			retry.Reset()
+		}
+		if pause(ctx, wait) != nil {
+			return nil
+		}
+	}
+}
+
+// clean makes one round.
+func (c *cleaner) clean(ctx context.Context, look bool) error {
+	if err := c.purgeReq(ctx); err != nil {
+		return err
+	}
+	if err := c.deleteScattered(ctx, look); err != nil {
+		return err
+	}
+	return c.purgeDone(ctx)
+}
+
+func (c *cleaner) purgeReq(ctx context.Context) error {
+	c.mu.Lock()
+	low, purged := c.reqs.low, c.purged
+	c.mu.Unlock()
+	if low <= purged {
+		return nil
+	}
+	if err := c.b.store.PurgeBelow(ctx, c.b.cfg.Names.StreamREQ(), low); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	c.reqs.purged(low)
+	c.purged = low
+	var call []func()
+	for id, fn := range c.then {
+		if id < low {
+			call = append(call, fn)
+			delete(c.then, id)
+		}
+	}
+	c.mu.Unlock()
+	for _, fn := range call {
+		fn()
+	}
+	return nil
+}
+
+// deleteScattered deletes finished requests above an unfinished one, when there
+// are many of them or that one has not moved for a while.
+func (c *cleaner) deleteScattered(ctx context.Context, look bool) error {
+	c.mu.Lock()
+	var ids []uint64
+	if c.reqs.loose >= looseBatch || look && c.reqs.low == c.stuck {
+		ids = c.reqs.scattered(2 * looseBatch)
+	}
+	if look {
+		c.stuck = c.reqs.low
+	}
+	c.mu.Unlock()
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(deleteLanes)
+	for _, id := range ids {
+		g.Go(func() error { return c.deleteOne(ctx, id) })
+	}
+	return g.Wait()
+}
+
+func (c *cleaner) deleteOne(ctx context.Context, id uint64) error {
+	if err := c.b.store.Delete(ctx, c.b.cfg.Names.StreamREQ(), id); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	c.reqs.deleted(id)
+	fn := c.then[id]
+	delete(c.then, id)
+	c.mu.Unlock()
+	if fn != nil {
+		fn()
+	}
+	return nil
+}
+
+func (c *cleaner) purgeDone(ctx context.Context) error {
+	c.mu.Lock()
+	n := 0
+	for n < len(c.reports) && (c.reports[n].free || c.reqs.isGone(c.reports[n].id)) {
+		n++
+	}
+	last := uint64(0)
+	if n > 0 {
+		last = c.reports[n-1].seq
+	}
+	c.mu.Unlock()
+	if n == 0 {
+		return nil
+	}
+	if err := c.b.store.PurgeBelow(ctx, c.b.cfg.Names.StreamDONE(), last+1); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reports = slices.Delete(c.reports, 0, n)
+	return nil
+}

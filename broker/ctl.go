@@ -1,0 +1,107 @@
+package broker
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"fairlead/broker/arbiter"
+	"fairlead/wire"
+)
+
+// openCtl answers the requests that only the leader can answer.
+func (t *term) openCtl() error {
+	names := t.b.cfg.Names
+	for subject, handle := range map[string]nats.MsgHandler{
+		names.CtlCancel(): t.onCancel,
+		names.CtlStatus(): t.onStatus,
+		names.CtlModels(): t.onModels,
+	} {
+		sub, err := t.b.cfg.Conn.Subscribe(subject, handle)
+		if err != nil {
+			return err
+		}
+		t.ctl = append(t.ctl, sub)
+	}
+	return nil
+}
+
+func (t *term) closeCtl() {
+	for _, s := range t.ctl {
+		_ = s.Unsubscribe() // the connection may be gone already
+	}
+}
+
+func (t *term) respond(m *nats.Msg, v any) {
+	if m.Reply == "" {
+		return
+	}
+	body, err := json.Marshal(v)
+	if err == nil {
+		err = m.Respond(body)
+	}
+	if err != nil {
+		t.b.log.Debug().Err(err).Str("subject", m.Subject).Msg("control request not answered")
+	}
+}
+
+// onCancel takes an id as JSON or as a plain number.
+func (t *term) onCancel(m *nats.Msg) {
+	var q wire.CancelRequest
+	body := strings.TrimSpace(string(m.Data))
+	id, err := strconv.ParseUint(body, 10, 64)
+	if err == nil {
+		q.ID = id
+	} else if jerr := json.Unmarshal(m.Data, &q); jerr != nil || q.ID == 0 {
+		t.respond(m, wire.CancelReply{Error: `body: want {"id": 123} or a plain number`})
+		return
+	}
+	t.ask(func() {
+		t.token++
+		t.asked[t.token] = m
+		c := arbiter.Cancel{Token: t.token, ID: q.ID}
+		if !t.arb.Recovered() {
+			t.held = append(t.held, c)
+			return
+		}
+		if err := t.step(c); err != nil {
+			t.broken = err
+		}
+	})
+}
+
+func (t *term) answerCancel(act arbiter.CancelAnswer) {
+	m := t.asked[act.Token]
+	delete(t.asked, act.Token)
+	if m != nil {
+		t.respond(m, act.Reply)
+	}
+}
+
+func (t *term) onStatus(m *nats.Msg) {
+	var q wire.StatusRequest
+	if len(m.Data) > 0 {
+		if err := json.Unmarshal(m.Data, &q); err != nil {
+			t.respond(m, wire.CancelReply{Error: `body: want nothing, or {"ids": [123]}`})
+			return
+		}
+	}
+	t.ask(func() {
+		if len(q.IDs) > 0 {
+			t.respond(m, wire.BrokerStatus{
+				Leader: t.b.cfg.Name, Epoch: t.lease.epoch, Recovered: t.arb.Recovered(), Requests: t.arb.Requests(time.Now(), q.IDs),
+			})
+			return
+		}
+		s := t.arb.Status(time.Now())
+		s.Leader = t.b.cfg.Name
+		t.respond(m, s)
+	})
+}
+
+func (t *term) onModels(m *nats.Msg) {
+	t.ask(func() { t.respond(m, wire.Models{Models: t.arb.Models()}) })
+}

@@ -1,0 +1,124 @@
+// Package embedded runs a NATS server with JetStream inside the broker's
+// process, so that one command is a whole system. The server is a real one:
+// clients and agents connect to it over TCP like to any other.
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/rs/zerolog"
+
+	"fairlead/internal/store"
+)
+
+// Options are what a deployment chooses about its server. StoreDir is required.
+type Options struct {
+	Host       string // to listen on; default 127.0.0.1
+	Port       int    // to listen on; 0 picks a free one
+	StoreDir   string // of JetStream; created if missing, used by one process at a time
+	SyncAlways bool   // flush every write to the disk: survives power loss, costs about ten times
+	MaxPayload int32  // bytes of one message; default 8 MiB
+	Log        zerolog.Logger
+}
+
+// Server is a running server.
+type Server struct {
+	nats *server.Server
+	lock *flock.Flock
+}
+
+const (
+	defaultMaxPayload = 8 << 20
+	startTimeout      = 2 * time.Minute // a large store takes its time
+	startLook         = 100 * time.Millisecond
+	pingInterval      = 20 * time.Second // the server's own default of 2 min leaves dead agents connected
+)
+
+// Start runs a server and waits until it takes connections. The error says what
+// would help: a port in use, a folder in use by another process or not writable.
+func Start(o Options) (*Server, error) {
+	lock, err := lockDir(o.StoreDir)
+	if err != nil {
+		return nil, err
+	}
+	s, err := start(o)
+	if err != nil {
+		return nil, errors.Join(err, lock.Unlock())
+	}
+	return &Server{nats: s, lock: lock}, nil
+}
+
+// lockDir makes sure that no second server writes to the same files.
+func lockDir(dir string) (*flock.Flock, error) {
+	if dir == "" {
+		return nil, errors.New("embedded NATS: the store folder is missing; want a folder to keep the streams in")
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("embedded NATS: store folder: %w", err)
+	}
+	lock := flock.New(filepath.Join(dir, "fairlead.lock"))
+	ok, err := lock.TryLock()
+	if err != nil {
+		return nil, fmt.Errorf("embedded NATS: lock the store folder: %w", err)
+	}
+	if !ok {
+		return nil, fmt.Errorf("embedded NATS: another broker uses the store folder %s; give each its own, or connect this one to that one's server with --nats-url", dir)
+	}
+	return lock, nil
+}
+
+func start(o Options) (*server.Server, error) {
+	so := &server.Options{
+		ServerName: "fairlead", Host: o.Host, Port: o.Port, JetStream: true, StoreDir: o.StoreDir, SyncAlways: o.SyncAlways,
+		MaxPayload: o.MaxPayload, PingInterval: pingInterval, NoSigs: true, DisableJetStreamBanner: true,
+	}
+	if so.Host == "" {
+		so.Host = "127.0.0.1"
+	}
+	if so.Port == 0 {
+		so.Port = server.RANDOM_PORT
+	}
+	if so.MaxPayload == 0 {
+		so.MaxPayload = defaultMaxPayload
+	}
+	s, err := server.NewServer(so)
+	if err != nil {
+		return nil, fmt.Errorf("embedded NATS: %w", err)
+	}
+	log := &logger{log: o.Log}
+	s.SetLoggerV2(log, false, false, false)
+	go s.Start()
+	for began := time.Now(); !s.ReadyForConnections(startLook); {
+		if log.fatal.Load() || time.Since(began) > startTimeout {
+			s.Shutdown()
+			return nil, fmt.Errorf("embedded NATS on %s:%d did not start: %w", so.Host, o.Port, log.reason())
+		}
+	}
+	return s, nil
+}
+
+// URL is where clients and agents connect.
+func (s *Server) URL() string { return s.nats.ClientURL() }
+
+// Connect makes a connection inside the process.
+func (s *Server) Connect(name string) (*nats.Conn, error) {
+	nc, err := nats.Connect("", append(store.Reconnect(name), nats.InProcessServer(s.nats))...)
+	if err != nil {
+		return nil, fmt.Errorf("connect to embedded NATS: %w", err)
+	}
+	return nc, nil
+}
+
+// Stop ends the server, its files in order, and waits for that.
+func (s *Server) Stop() error {
+	s.nats.Shutdown()
+	s.nats.WaitForShutdown()
+	return s.lock.Unlock()
+}

@@ -1,0 +1,140 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+	"github.com/nats-io/nats.go"
+
+	"fairlead/broker/arbiter"
+	"fairlead/internal/store"
+	"fairlead/wire"
+)
+
+// insist repeats a store operation until it succeeds or the term ends.
+func (t *term) insist(ctx context.Context, what string, op func() error) bool {
+	said := false
+	_, err := backoff.Retry(ctx, func() (struct{}, error) {
+		err := op()
+		if err != nil {
+			t.b.metrics.storeRetry()
+			if !said {
+				said = true
+				t.b.log.Warn().Err(err).Msg(what + ": trying again")
+			}
+		}
+		return struct{}{}, err
+	}, backoff.WithBackOff(patient()), backoff.WithMaxElapsedTime(0))
+	return err == nil
+}
+
+// end carries out a stored verdict. Every step may be repeated by a later leader,
+// so each is idempotent, and the verdict goes last.
+func (t *term) end(ctx context.Context, act arbiter.End) {
+	v := &act.Verdict
+	if v.Dead && !t.insist(ctx, "keep dead letter", func() error { return t.keepDead(ctx, v) }) {
+		return
+	}
+	if !t.insist(ctx, "tell client", func() error { return t.tell(ctx, v) }) {
+		return
+	}
+	t.dropClaims(ctx, act.Claims...)
+	t.clean.finish(v.ID, func() {
+		t.does.add(func(ctx context.Context) {
+			if t.dropClaims(ctx, act.Seq) {
+				t.post(arbiter.Ended{ID: v.ID})
+			}
+		})
+	})
+}
+
+// tell sends the client the reason: to its inbox, or to where it will look.
+func (t *term) tell(ctx context.Context, v *wire.Verdict) error {
+	failure := wire.Failure{Reason: v.Reason, Detail: v.Detail, RetryAfter: time.Duration(v.RetryAfterMS) * time.Millisecond}
+	m := nats.NewMsg(v.ReplyTo)
+	m.Header = wire.Origin{ID: v.ID}.FinalError(0, failure)
+	if v.ReplyTo != "" {
+		return t.b.cfg.Conn.PublishMsg(m)
+	}
+	m.Subject = t.b.cfg.Names.Res(v.ID)
+	m.Header.Set(wire.HeaderMsgID, idHeader("verdict", v.ID))
+	_, err := t.b.store.JS.PublishMsg(ctx, m)
+	return err
+}
+
+// keepDead copies the whole request to DEAD.
+func (t *term) keepDead(ctx context.Context, v *wire.Verdict) error {
+	q, err := t.b.store.Get(ctx, t.b.cfg.Names.StreamREQ(), v.ID)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil // an earlier leader got that far
+	}
+	if err != nil {
+		return err
+	}
+	m := nats.NewMsg(t.b.cfg.Names.Dead(v.Class))
+	m.Data = q.Data
+	for key, values := range q.Header {
+		if !natsOwn(key) {
+			m.Header[key] = values
+		}
+	}
+	m.Header.Set(wire.HeaderMsgID, idHeader("dead", v.ID))
+	m.Header.Set(wire.HeaderDeadID, strconv.FormatUint(v.ID, 10))
+	m.Header.Set(wire.HeaderDeadReason, string(v.Reason))
+	m.Header.Set(wire.HeaderDeadDetail, v.Detail)
+	m.Header.Set(wire.HeaderDeadAttempts, strconv.FormatUint(uint64(v.Attempt), 10))
+	m.Header.Set(wire.HeaderDeadWorker, v.Worker)
+	m.Header.Set(wire.HeaderDeadSubject, q.Subject)
+	_, err = t.b.store.JS.PublishMsg(ctx, m)
+	return err
+}
+
+// natsOwn reports whether a header means something to the server: dedup ids,
+// times to live, and what a direct get adds.
+func natsOwn(key string) bool { return len(key) > 5 && key[:5] == "Nats-" }
+
+// dropClaims deletes messages of WORK; one that is gone already is fine.
+func (t *term) dropClaims(ctx context.Context, seqs ...uint64) bool {
+	for _, seq := range seqs {
+		op := func() error { return t.b.store.Delete(ctx, t.b.cfg.Names.StreamWORK(), seq) }
+		if seq != 0 && !t.insist(ctx, "delete claim", op) {
+			return false
+		}
+	}
+	return true
+}
+
+// syncDone answers once everything in DONE that was stored before now has been
+// delivered to the loop.
+func (t *term) syncDone(ctx context.Context, answer arbiter.Event) {
+	if t.insist(ctx, "read DONE to its end", func() error { return t.intake.doneToEnd(ctx) }) {
+		t.post(answer)
+	}
+}
+
+// checkClaim looks for a claim in WORK.
+func (t *term) checkClaim(ctx context.Context, act arbiter.CheckClaim) {
+	answer := arbiter.ClaimChecked{ID: act.ID, Claim: act.Claim, Present: true}
+	ok := t.insist(ctx, "look for claim", func() error {
+		_, err := t.b.store.LeaderGet(ctx, t.b.cfg.Names.StreamWORK(), act.Claim)
+		if errors.Is(err, store.ErrNotFound) {
+			answer.Present = false
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("claim %d: %w", act.Claim, err)
+		}
+		return nil
+	})
+	switch {
+	case !ok:
+	case answer.Present:
+		t.post(answer)
+	default:
+		t.syncDone(ctx, answer)
+	}
+}

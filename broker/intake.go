@@ -1,0 +1,185 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"fairlead/broker/arbiter"
+	"fairlead/internal/store"
+	"fairlead/wire"
+)
+
+// intake reads DONE and REQ, from what recovery finds to the end of the term.
+type intake struct {
+	term *term
+	req  *tail
+	done *tail
+
+	mu    sync.Mutex
+	stops []jetstream.ConsumeContext
+}
+
+// tail is how far a consumer has delivered.
+type tail struct {
+	stream string
+	seq    atomic.Uint64 // the last one delivered
+	moved  chan struct{} // a hint that seq has risen
+}
+
+func newIntake(t *term) *intake {
+	n := t.b.cfg.Names
+	return &intake{
+		term: t,
+		req:  &tail{stream: n.StreamREQ(), moved: make(chan struct{}, 1)},
+		done: &tail{stream: n.StreamDONE(), moved: make(chan struct{}, 1)},
+	}
+}
+
+func (x *tail) at(seq uint64) {
+	x.seq.Store(seq)
+	select {
+	case x.moved <- struct{}{}:
+	default:
+	}
+}
+
+// stop ends the consumers and waits until they are gone: a pull that is left
+// behind would swallow messages.
+func (in *intake) stop() {
+	in.mu.Lock()
+	stops := in.stops
+	in.stops = nil
+	in.mu.Unlock()
+	for _, s := range stops {
+		s.Stop()
+	}
+	for _, s := range stops {
+		<-s.Closed()
+	}
+}
+
+// consume starts an ordered consumer at a sequence and returns once everything
+// that the stream's leader reports now has been delivered.
+func (in *intake) consume(ctx context.Context, x *tail, headersOnly bool, handle func(jetstream.Msg)) error {
+	st := in.term.b.store
+	r, err := st.Range(ctx, x.stream)
+	if err != nil {
+		return err
+	}
+	x.seq.Store(max(r.First, 1) - 1)
+	cons, err := st.JS.OrderedConsumer(ctx, x.stream, jetstream.OrderedConsumerConfig{
+		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: max(r.First, 1),
+		HeadersOnly: headersOnly, InactiveThreshold: time.Minute,
+	})
+	if err != nil {
+		return fmt.Errorf("consumer of %s: %w", x.stream, err)
+	}
+	stop, err := cons.Consume(handle, jetstream.PullMaxMessages(4096), jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) {
+		in.term.b.log.Debug().Err(err).Str("stream", x.stream).Msg("consumer")
+	}))
+	if err != nil {
+		return fmt.Errorf("consume %s: %w", x.stream, err)
+	}
+	in.mu.Lock()
+	in.stops = append(in.stops, stop)
+	in.mu.Unlock()
+	return x.reach(ctx, st, r.Last)
+}
+
+// reach waits until everything up to a sequence has been delivered. Messages may
+// have been deleted meanwhile, so now and then the leader is asked whether there
+// is anything left to wait for.
+func (x *tail) reach(ctx context.Context, st *store.Store, last uint64) error {
+	look := time.NewTicker(200 * time.Millisecond)
+	defer look.Stop()
+	for x.seq.Load() < last {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-x.moved:
+		case <-look.C:
+			m, err := st.LeaderNext(ctx, x.stream, x.seq.Load()+1)
+			if errors.Is(err, store.ErrNotFound) || err == nil && m.Seq > last {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// readDone reads DONE from its first message on.
+func (in *intake) readDone(ctx context.Context) error {
+	return in.consume(ctx, in.done, false, in.onDone)
+}
+
+// doneToEnd waits until what DONE holds now has been delivered.
+func (in *intake) doneToEnd(ctx context.Context) error {
+	st := in.term.b.store
+	r, err := st.Range(ctx, in.done.stream)
+	if err != nil {
+		return err
+	}
+	return in.done.reach(ctx, st, r.Last)
+}
+
+func (in *intake) onDone(m jetstream.Msg) {
+	t := in.term
+	meta, err := m.Metadata()
+	if err != nil {
+		t.fail(fmt.Errorf("DONE: %w", err))
+		return
+	}
+	seq := meta.Sequence.Stream
+	defer in.done.at(seq)
+	if seq != in.done.seq.Load()+1 {
+		t.fail(fmt.Errorf("recovering anew: DONE has a hole before %d that this leader did not make", seq))
+		return
+	}
+	ev := arbiter.Done{Seq: seq}
+	if err := wire.Decode(m.Data(), &ev.Done); err != nil || m.Subject() != t.b.cfg.Names.Done(ev.Done.Worker) {
+		t.b.metrics.unreadable("done")
+		t.b.log.Warn().Err(err).Uint64("seq", seq).Str("subject", m.Subject()).Msg("a message in DONE is not an agent's; passing over it")
+		t.clean.alien(seq)
+		return
+	}
+	t.post(ev)
+}
+
+// readReq reads REQ from its first message on.
+func (in *intake) readReq(ctx context.Context) error {
+	r, err := in.term.b.store.Range(ctx, in.req.stream)
+	if err != nil {
+		return err
+	}
+	in.term.clean.startAt(r.First)
+	return in.consume(ctx, in.req, true, in.onReq)
+}
+
+func (in *intake) onReq(m jetstream.Msg) {
+	t := in.term
+	meta, err := m.Metadata()
+	if err != nil {
+		t.fail(fmt.Errorf("REQ: %w", err))
+		return
+	}
+	h := m.Headers()
+	size, err := strconv.Atoi(h.Get(wire.HeaderMsgSize))
+	if err != nil {
+		size = len(m.Data())
+	}
+	q, refusal := t.b.rules.ParseRequest(wire.Message{Subject: m.Subject(), Header: h, Size: size})
+	t.post(arbiter.Arrived{ID: meta.Sequence.Stream, At: meta.Timestamp, Request: q, Refusal: refusal})
+	in.req.at(meta.Sequence.Stream)
+}
+
+// fail ends the term.
+func (t *term) fail(err error) {
+	t.ask(func() { t.broken = err })
+}

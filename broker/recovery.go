@@ -1,0 +1,126 @@
+package broker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/synadia-io/orbit.go/jetstreamext"
+
+	"fairlead/broker/arbiter"
+	"fairlead/wire"
+)
+
+// recover tells the arbiter what its predecessors left, in the one order in which
+// nothing can slip through: the guards are written, then WORK, DONE and REQ are
+// read. The consumers of DONE and REQ go on afterwards.
+func (t *term) recover(ctx context.Context) error {
+	began := time.Now()
+	if err := t.openCtl(); err != nil {
+		return fmt.Errorf("answer control requests: %w", err)
+	}
+	t.b.ears.listenFor(t.post)
+	rings, err := t.readWork(ctx)
+	if err != nil {
+		return quiet(ctx, fmt.Errorf("recover: read WORK: %w", err))
+	}
+	if err := t.intake.readDone(ctx); err != nil {
+		return quiet(ctx, fmt.Errorf("recover: read DONE: %w", err))
+	}
+	if err := t.intake.readReq(ctx); err != nil {
+		return quiet(ctx, fmt.Errorf("recover: read REQ: %w", err))
+	}
+	if missing := t.b.cfg.Timing.Listen - t.b.ears.heardFor(); missing > 0 {
+		if err := pause(ctx, missing); err != nil {
+			return nil
+		}
+	}
+	t.post(arbiter.Recovered{Saved: rings})
+	t.b.metrics.recovered(time.Since(began))
+	return nil
+}
+
+// readWork reads everything in WORK. The read is believed only when it has come
+// to this leader's own last guard: a replica that is behind would end before it.
+func (t *term) readWork(ctx context.Context) (arbiter.Saved, error) {
+	r := workReader{term: t, next: 1, end: t.lease.guards[wire.Guards-1]}
+	for {
+		err := r.batch(ctx)
+		switch {
+		case r.done:
+			return r.rings, nil
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case err != nil && !errors.Is(err, jetstreamext.ErrNoMessages):
+			return nil, err
+		}
+		if err != nil { // a replica that has not caught up
+			if err := pause(ctx, 20*time.Millisecond); err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+// workReader goes through WORK in batches.
+type workReader struct {
+	term  *term
+	next  uint64 // sequence to go on from
+	end   uint64 // own last guard
+	done  bool
+	rings arbiter.Saved
+}
+
+const workBatch = 1000
+
+func (r *workReader) batch(ctx context.Context) error {
+	st := r.term.b.store
+	msgs, err := jetstreamext.GetBatch(ctx, st.JS, st.Names.StreamWORK(), workBatch, jetstreamext.GetBatchSeq(r.next))
+	if err != nil {
+		return err
+	}
+	for m, err := range msgs {
+		if err != nil {
+			return err
+		}
+		r.next = m.Sequence + 1
+		if err := r.take(m); err != nil {
+			return err
+		}
+		r.done = r.done || m.Sequence >= r.end
+	}
+	return nil
+}
+
+// take sorts one message of WORK.
+func (r *workReader) take(m *jetstream.RawStreamMsg) error {
+	t := r.term
+	names := t.b.cfg.Names
+	if worker, incarnation, ok := names.SplitWork(m.Subject); ok {
+		ev := arbiter.ClaimFound{Seq: m.Sequence, Worker: worker, Incarnation: incarnation}
+		if err := wire.Decode(m.Data, &ev.Claim); err != nil {
+			return fmt.Errorf("message %d: %w", m.Sequence, err)
+		}
+		t.post(ev)
+		return nil
+	}
+	if id, ok := names.SplitID(m.Subject); ok && m.Subject == names.Verdict(id) {
+		ev := arbiter.VerdictFound{Seq: m.Sequence}
+		if err := wire.Decode(m.Data, &ev.Verdict); err != nil {
+			return fmt.Errorf("message %d: %w", m.Sequence, err)
+		}
+		t.post(ev)
+		return nil
+	}
+	if m.Subject == names.DRR() {
+		var s saved
+		if err := json.Unmarshal(m.Data, &s); err != nil {
+			t.b.log.Warn().Err(err).Msg("the saved deficits are unreadable; shares start anew")
+		}
+		r.rings = s.Rings
+	}
+	return nil
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"fairlead/internal/daemon"
+	"fairlead/internal/store"
+	"fairlead/policy"
+	"fairlead/wire"
+)
+
+// settings are everything that flags, environment and file may say.
+type settings struct {
+	daemon.Common
+	name       string
+	namespace  string
+	natsURL    string
+	creds      string
+	natsHost   string
+	natsPort   int
+	storeDir   string
+	syncAlways bool
+	policy     string
+	replies    []string
+	replicas   int
+	maxBytes   int64
+	resMaxAge  time.Duration
+}
+
+const defaultHTTP = ":8081" // an agent beside it takes 8080
+
+func (s *settings) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	s.AddFlags(f)
+	setDefault(f, "http", defaultHTTP)
+	f.StringVar(&s.name, "name", "", "name of this broker in logs and as leader (default: the host's name and a random part)")
+	f.StringVar(&s.namespace, "namespace", "", "prefix of all subjects and streams, so that several Fairleads share an account")
+	f.StringVar(&s.natsURL, "nats-url", "", "external NATS to use instead of the embedded server")
+	f.StringVar(&s.creds, "nats-creds", "", "credentials file for --nats-url")
+	f.StringVar(&s.natsHost, "nats-host", "127.0.0.1", "address that the embedded NATS server listens on; 0.0.0.0 for all")
+	f.IntVar(&s.natsPort, "nats-port", 4222, "port of the embedded NATS server")
+	f.StringVar(&s.storeDir, "store-dir", "fairlead-data", "folder of the embedded server's streams")
+	f.BoolVar(&s.syncAlways, "sync-always", false, "flush every write to the disk: survives power loss, costs about ten times")
+	f.StringVar(&s.policy, "policy", "", "policy file; without one there is a single class (SIGHUP reads it again)")
+	f.StringSliceVar(&s.replies, "reply-prefix", wire.DefaultReplyPrefixes(), "prefixes that a reply subject must have")
+	f.IntVar(&s.replicas, "replicas", 1, "replicas of each stream: 1, 3 or 5")
+	f.Int64Var(&s.maxBytes, "max-bytes", 0, "most bytes of queued requests, 0 for no limit; publishers get the store's error beyond it")
+	f.DurationVar(&s.resMaxAge, "result-max-age", time.Hour, "how long results that nobody waited for are kept")
+}
+
+// check refuses settings that contradict each other or are out of range.
+func (s *settings) check() error {
+	var errs []error
+	if s.replicas != 1 && s.replicas != 3 && s.replicas != 5 {
+		errs = append(errs, fmt.Errorf("--replicas is %d: want 1, 3 or 5", s.replicas))
+	}
+	if s.natsURL == "" && s.replicas != 1 {
+		errs = append(errs, errors.New("--replicas needs a NATS cluster: name one with --nats-url"))
+	}
+	if s.natsPort < 0 || s.natsPort > 65535 {
+		errs = append(errs, fmt.Errorf("--nats-port is %d: want 0 (any free port) to 65535", s.natsPort))
+	}
+	if s.creds != "" && s.natsURL == "" {
+		errs = append(errs, errors.New("--nats-creds is for --nats-url, which is missing"))
+	}
+	if s.maxBytes < 0 {
+		errs = append(errs, fmt.Errorf("--max-bytes is %d: want 0 (no limit) or more", s.maxBytes))
+	}
+	if s.resMaxAge < time.Second {
+		errs = append(errs, fmt.Errorf("--result-max-age is %v: want at least 1s", s.resMaxAge))
+	}
+	if _, err := wire.NewNames(s.namespace); err != nil {
+		errs = append(errs, fmt.Errorf("--namespace: %w", err))
+	}
+	if _, err := s.loadPolicy(); err != nil {
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// loadPolicy reads the policy file; without one there is the synthetic default.
+func (s *settings) loadPolicy() (*policy.Policy, error) {
+	if s.policy == "" {
+		return policy.Default(), nil
+	}
+	data, err := os.ReadFile(s.policy)
+	if err != nil {
+		return nil, fmt.Errorf("--policy: %w", err)
+	}
+	p, err := policy.Parse(s.policy, data)
+	if err != nil {
+		return nil, fmt.Errorf("--policy:\n%w", err)
+	}
+	return p, nil
+}
+
+func (s *settings) streams() store.Options {
+	return store.Options{Replicas: s.replicas, MaxBytes: s.maxBytes, ResMaxAge: s.resMaxAge}
+}
+
+func command() *cobra.Command {
+	var s settings
+	cmd := &cobra.Command{
+		Use:   "broker",
+		Short: "Fairlead broker: a durable, token-fair work queue for LLM inference",
+		Long: "Runs a Fairlead broker. With no flags it brings its own NATS server on 127.0.0.1:4222 and keeps its streams in ./fairlead-data.\n" +
+			"Settings: flag > environment (" + daemon.EnvName("nats-url") + ", …, or …_FILE) > --config file > default.\n" +
+			"SIGTERM hands over and ends, a second one ends at once, SIGHUP reads the policy again.",
+		Args: cobra.NoArgs, SilenceUsage: true, SilenceErrors: true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := daemon.Load(cmd.Flags()); err != nil {
+				return err
+			}
+			if err := s.check(); err != nil {
+				return err
+			}
+			return run(&s)
+		},
+	}
+	s.addFlags(cmd)
+	health := daemon.HealthcheckCommand()
+	setDefault(health.Flags(), "http", defaultHTTP)
+	var c settings
+	cmd.AddCommand(health, daemon.VersionCommand(), daemon.ConfigCommand(c.addFlags, c.check))
+	return cmd
+}
+
+func setDefault(f *pflag.FlagSet, name, value string) {
+	flag := f.Lookup(name)
+	flag.DefValue = value
+	if err := flag.Value.Set(value); err != nil {
+		panic(err) // a constant of ours
+	}
+}
