@@ -13,12 +13,16 @@ type key struct {
 	gen    uint32 // generation of the item when it was queued; no part of the order, but it fits here
 }
 
-// before compares without a branch: in a heap the outcome is a coin toss that no predictor wins.
-func (k *key) before(o *key) bool {
+// before reports whether k goes before o.
+func (k *key) before(o *key) bool { return k.less(o) != 0 }
+
+// less is 1 if k goes before o, else 0. It does not branch: in a heap the outcome is a coin toss that no
+// predictor wins.
+func (k *key) less(o *key) uint64 {
 	_, borrow := bits.Sub64(k.seq, o.seq, 0)
 	_, borrow = bits.Sub64(k.score, o.score, borrow)
 	_, borrow = bits.Sub64(uint64(k.strict), uint64(o.strict), borrow)
-	return borrow != 0
+	return borrow
 }
 
 // keyOf returns the place of e in the order of class c.

@@ -238,9 +238,11 @@ func siftDown[T item](heap []node[T], i int, n node[T]) {
 			break
 		}
 		least := child
-		for c := child + 1; c < min(child+4, len(heap)); c++ {
-			if heap[c].key.before(&heap[least].key) {
-				least = c
+		if child+3 < len(heap) {
+			least = lesser(heap, lesser(heap, child, child+1), lesser(heap, child+2, child+3))
+		} else {
+			for c := child + 1; c < len(heap); c++ {
+				least = lesser(heap, least, c)
 			}
 		}
 		if !heap[least].key.before(&n.key) {
@@ -250,4 +252,9 @@ func siftDown[T item](heap []node[T], i int, n node[T]) {
 		i = least
 	}
 	heap[i] = n
+}
+
+// lesser returns which of i and j comes first, without a branch.
+func lesser[T item](heap []node[T], i, j int) int {
+	return i + (j-i)*int(heap[j].key.less(&heap[i].key))
 }
