@@ -1,0 +1,446 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"fairlead/agent/engine"
+	"fairlead/internal/store"
+	"fairlead/wire"
+)
+
+const streaming = `{"stream":true}`
+
+func reply(subject string) map[string]string { return map[string]string{wire.HeaderReplyTo: subject} }
+
+func TestStreamToReply(t *testing.T) {
+	w := newWorldWithStreams(t)
+	eng := newFake()
+	eng.script = words
+	r := w.start(eng, nil)
+	hb := r.ready()
+	if hb.Incarnation != r.agent.Incarnation() || hb.Incarnation == 0 || hb.Slots != 2 || hb.Ranks != 1 || hb.Engine != "fake" ||
+		hb.IntervalMS != 100 || hb.Draining || !cmp.Equal(hb.Models, []string{"m"}) {
+		t.Errorf("heartbeat %+v", hb)
+	}
+	subject, results := w.inbox()
+	id := w.ask(request{streaming, reply(subject)})
+	seq := r.hand(wire.Claim{ID: id, Attempt: 3, Lost: 1})
+	for i := range 3 {
+		m, raw := w.next(results)
+		if m.Origin != (wire.Origin{ID: id, Attempt: 3, Claim: seq, Worker: "w1"}) || m.Index != i || m.Final != (i == 2) {
+			t.Fatalf("message %d: %+v", i, m)
+		}
+		if want := []string{`{"n":0}`, `{"n":1}`, ""}[i]; string(raw.Data) != want {
+			t.Errorf("message %d: %s, want %s", i, raw.Data, want)
+		}
+		if m.Final && *m.Usage != (wire.Usage{Prompt: 10, Cached: 4, Output: 2}) {
+			t.Errorf("usage %+v", m.Usage)
+		}
+	}
+	d := r.done()
+	if d.ID != id || d.Attempt != 3 || d.Lost != 1 || d.Claim != seq || d.Status != wire.StatusOK || d.Worker != "w1" ||
+		d.Incarnation != hb.Incarnation || d.Class != "chat" || d.FirstMS < 1 || d.Usage != (wire.Usage{Prompt: 10, Cached: 4, Output: 2}) {
+		t.Errorf("DONE %+v", d)
+	}
+	for _, kind := range []wire.EventKind{wire.EventStarted, wire.EventFirstToken} {
+		e := receive(t, "an event", r.events, nil)
+		if e.Kind != kind || e.ID != id || e.Claim != seq || e.Attempt != 3 || e.Incarnation != hb.Incarnation {
+			t.Errorf("event %+v, want %s", e, kind)
+		}
+	}
+	r.idle()
+	if err := r.agent.Ready(); err != nil {
+		t.Errorf("not ready: %v", err)
+	}
+}
+
+func TestStoredResult(t *testing.T) {
+	w := newWorldWithStreams(t)
+	eng := newFake()
+	eng.script = words
+	r := w.start(eng, nil)
+	r.ready()
+	id := w.ask(request{body: streaming})
+	r.hand(wire.Claim{ID: id})
+	r.done()
+	r.idle()
+	var got []string
+	for seq := uint64(0); ; {
+		stream, err := w.st.JS.Stream(t.Context(), w.st.Names.StreamRES())
+		w.must(err)
+		m, err := stream.GetMsg(t.Context(), seq+1, jetstream.WithGetMsgSubject(w.st.Names.Res(id)))
+		if errors.Is(err, jetstream.ErrMsgNotFound) {
+			break
+		}
+		w.must(err)
+		res, err := wire.ParseResult(wire.Header(m.Header))
+		w.must(err)
+		if res.Index != len(got) || res.Final != (len(got) == 2) {
+			t.Errorf("message %d is %+v", len(got), res)
+		}
+		got, seq = append(got, string(m.Data)), m.Sequence
+	}
+	if diff := cmp.Diff([]string{`{"n":0}`, `{"n":1}`, ""}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestWholeAnswer(t *testing.T) {
+	w := newWorldWithStreams(t)
+	eng := newFake()
+	r := w.start(eng, nil)
+	r.ready()
+	subject, results := w.inbox()
+	header := reply(subject)
+	header[wire.HeaderPath] = wire.PathEmbeddings
+	header[wire.HeaderInputTokens], header[wire.HeaderCachedTokens], header[wire.HeaderMaxOutput] = "100", "40", "7"
+	header[wire.HeaderTraceparent] = "00-abc-def-01"
+	id := w.ask(request{`{"input":"x"}`, header})
+	r.hand(wire.Claim{ID: id, Model: "chosen"})
+	call := receive(t, "the call", eng.calls, nil)
+	want := engine.Request{ID: id, Attempt: 1, Path: wire.PathEmbeddings, Model: "chosen", Body: []byte(`{"input":"x"}`),
+		Header: map[string][]string{"Traceparent": {"00-abc-def-01"}}, InputTokens: 100, CachedTokens: 40, MaxOutputTokens: 7}
+	if diff := cmp.Diff(want, call.req); diff != "" {
+		t.Error(diff)
+	}
+	call.end <- fakeEnd{res: engine.Result{Body: []byte(`{"whole":1}`), ContentType: "application/json", FirstToken: time.Second}}
+	m, raw := w.next(results)
+	if !m.Final || m.Index != 0 || string(raw.Data) != `{"whole":1}` || raw.Header.Get("Content-Type") != "application/json" {
+		t.Errorf("got %+v, %s", m, raw.Data)
+	}
+	if d := r.done(); d.Status != wire.StatusOK || d.Usage.Cached != -1 {
+		t.Errorf("DONE %+v, want unknown cached tokens", d)
+	}
+}
+
+// TestErrors: what the engine and the store say, what the client and the broker hear.
+func TestErrors(t *testing.T) {
+	w := newWorldWithStreams(t)
+	eng := newFake()
+	r := w.start(eng, nil)
+	r.ready()
+	refused := &engine.RequestError{Status: 422, ContentType: "text/x", Body: []byte("too odd")}
+	for name, tc := range map[string]struct {
+		body   string
+		header map[string]string
+		end    *fakeEnd
+		claim  wire.Claim
+		chunk  string
+		code   int
+		reason wire.Reason
+		detail string
+		data   string
+	}{
+		"engine error":      {body: "{}", end: &fakeEnd{err: errors.New("out of memory")}, code: 502, reason: wire.EngineError, detail: "out of memory"},
+		"refused":           {body: "{}", end: &fakeEnd{err: refused}, code: 422, reason: wire.InvalidRequest, detail: "status 422", data: "too odd"},
+		"too large for it":  {body: "{}", end: &fakeEnd{err: &engine.RequestError{Status: 413}}, code: 413, reason: wire.TooLarge, detail: "413"},
+		"bad body":          {body: `{"stream":1}`, code: 400, reason: wire.InvalidRequest, detail: "stream is a JSON number"},
+		"bad header":        {body: "{}", header: map[string]string{wire.HeaderTTL: "soon"}, code: 400, reason: wire.InvalidRequest, detail: wire.HeaderTTL},
+		"foreign reference": {body: "{}", header: map[string]string{"Fairlead-Object": "bucket/key"}, code: 400, reason: wire.InvalidRequest, detail: "Fairlead-Object"},
+		"late already":      {body: "{}", claim: wire.Claim{RemainingMS: -1}, code: 504, reason: wire.DeadlineExceeded, detail: "deadline"},
+		"answer too large":  {body: "{}", end: &fakeEnd{res: engine.Result{Body: make([]byte, 80<<10)}}, code: 413, reason: wire.TooLarge, detail: "65536 bytes"},
+		"chunk too large":   {body: streaming, chunk: strings.Repeat("x", 80<<10), code: 413, reason: wire.TooLarge, detail: "a chunk of the answer"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer w.in(t)()
+			subject, results := w.inbox()
+			header := reply(subject)
+			for k, v := range tc.header {
+				header[k] = v
+			}
+			tc.claim.ID = w.ask(request{tc.body, header})
+			r.hand(tc.claim)
+			if tc.chunk != "" {
+				call := receive(t, "the call", eng.calls, nil)
+				call.end <- fakeEnd{err: call.emit([]byte(tc.chunk))}
+			} else if tc.end != nil {
+				receive(t, "the call", eng.calls, nil).end <- *tc.end
+			}
+			m, raw := w.next(results)
+			if m.Failure == nil || m.Failure.Code != tc.code || m.Failure.Reason != tc.reason || !strings.Contains(m.Failure.Detail, tc.detail) {
+				t.Errorf("client got %+v, want %d %s with %q", m.Failure, tc.code, tc.reason, tc.detail)
+			}
+			if string(raw.Data) != tc.data {
+				t.Errorf("client got %q, want %q", raw.Data, tc.data)
+			}
+			if d := r.done(); d.Status != wire.StatusError || d.Reason != tc.reason || d.ID != tc.claim.ID || !strings.Contains(d.Error, tc.detail) {
+				t.Errorf("DONE %+v", d)
+			}
+		})
+	}
+	r.idle()
+}
+
+func TestRequestGone(t *testing.T) {
+	w := newWorldWithStreams(t)
+	r := w.start(newFake(), nil)
+	r.ready()
+	id := w.ask(request{body: "{}"})
+	w.must(w.st.Delete(t.Context(), w.st.Names.StreamREQ(), id))
+	r.hand(wire.Claim{ID: id, RemainingMS: 3_600_000})
+	if d := r.done(); d.Status != wire.StatusGone || d.Reason != "" {
+		t.Errorf("DONE %+v, want gone", d)
+	}
+	r.hand(wire.Claim{ID: id, Attempt: 2, RemainingMS: -5})
+	if d := r.done(); d.Status != wire.StatusGone || d.Reason != wire.DeadlineExceeded {
+		t.Errorf("DONE %+v, want gone past its deadline", d)
+	}
+	r.idle()
+}
+
+func TestDeadlineEndsTheCall(t *testing.T) {
+	w := newWorldWithStreams(t)
+	eng := newFake()
+	r := w.start(eng, nil)
+	r.ready()
+	subject, results := w.inbox()
+	r.hand(wire.Claim{ID: w.ask(request{streaming, reply(subject)}), RemainingMS: 50})
+	receive(t, "the call", eng.calls, nil)
+	if m, _ := w.next(results); m.Failure == nil || m.Failure.Reason != wire.DeadlineExceeded || m.Failure.Code != 504 {
+		t.Errorf("client got %+v", m)
+	}
+	if d := r.done(); d.Reason != wire.DeadlineExceeded || d.Status != wire.StatusError {
+		t.Errorf("DONE %+v", d)
+	}
+}
+
+func TestCancel(t *testing.T) {
+	w := newWorldWithStreams(t)
+	eng := newFake()
+	r := w.start(eng, nil)
+	r.ready()
+	subject, results := w.inbox()
+	id := w.ask(request{streaming, reply(subject)})
+	r.hand(wire.Claim{ID: id, Attempt: 2})
+	call := receive(t, "the call", eng.calls, nil)
+	w.must(call.emit([]byte("{}")))
+	w.next(results)
+	receive(t, "a heartbeat with a first token", r.beats, func(h *wire.Heartbeat) bool { return len(h.InFlight) == 1 && h.InFlight[0].First })
+
+	r.command(wire.Command{Kind: wire.CommandCancel, Epoch: 7, ID: id, Attempt: 1}) // another attempt
+	r.command(wire.Command{Kind: "dance", Epoch: 7})                                // a newer broker's
+	r.command(wire.Command{Kind: wire.CommandCancel, Epoch: 6, ID: id, Attempt: 2}) // a deposed broker's
+	other := w.ask(request{streaming, reply(subject)})
+	r.hand(wire.Claim{ID: other, Attempt: 1})
+	second := receive(t, "the second call", eng.calls, nil)
+	r.command(wire.Command{Kind: wire.CommandCancel, Epoch: 7, ID: other, Attempt: 1})
+	<-second.ctx.Done()
+	if d := r.done(); d.ID != other || d.Status != wire.StatusCancelled || d.Reason != wire.Cancelled {
+		t.Errorf("DONE %+v, want the second cancelled", d)
+	}
+	if call.ctx.Err() != nil {
+		t.Fatal("the first call was cancelled by a command that is not for it")
+	}
+	r.command(wire.Command{Kind: wire.CommandCancel, Epoch: 8, ID: id, Attempt: 2})
+	<-call.ctx.Done()
+	if d := r.done(); d.ID != id || d.Status != wire.StatusCancelled {
+		t.Errorf("DONE %+v, want the first cancelled", d)
+	}
+	r.idle()
+	if len(results) != 0 {
+		t.Error("a cancelled agent spoke to the client")
+	}
+}
+
+func TestBusyGivesBack(t *testing.T) {
+	w := newWorldWithStreams(t)
+	eng := newFake()
+	r := w.start(eng, nil)
+	r.ready()
+	subject, results := w.inbox()
+	id := w.ask(request{streaming, reply(subject)})
+	r.hand(wire.Claim{ID: id})
+	receive(t, "the call", eng.calls, nil).end <- fakeEnd{err: &engine.BusyError{RetryAfter: time.Minute}}
+	if d := r.done(); d.Status != wire.StatusReturned || d.RetryAfterMS != 60_000 || d.Status.Final() {
+		t.Errorf("DONE %+v", d)
+	}
+	receive(t, "a held heartbeat", r.beats, func(h *wire.Heartbeat) bool { return h.HoldMS > 50_000 && h.HoldMS <= 60_000 })
+	r.idle()
+	if len(results) != 0 {
+		t.Error("the client heard of a request that was given back")
+	}
+}
+
+func TestUnavailableEngine(t *testing.T) {
+	w := newWorldWithStreams(t)
+	eng := newFake()
+	r := w.start(eng, nil)
+	r.ready()
+	r.hand(wire.Claim{ID: w.ask(request{body: "{}"})})
+	eng.setSick(errors.New("no power"))
+	receive(t, "the call", eng.calls, nil).end <- fakeEnd{err: &engine.UnavailableError{Err: errors.New("refused")}}
+	if d := r.done(); d.Status != wire.StatusReturned || d.RetryAfterMS <= 0 {
+		t.Errorf("DONE %+v", d)
+	}
+	receive(t, "a sick heartbeat", r.beats, func(h *wire.Heartbeat) bool { return !h.Healthy && len(h.Models) == 1 })
+	if err := r.agent.Ready(); err == nil || !strings.Contains(err.Error(), "no power") {
+		t.Errorf("ready says %v", err)
+	}
+	eng.setSick(nil)
+	r.ready()
+}
+
+func TestSlots(t *testing.T) {
+	w := newWorldWithStreams(t)
+	eng := newFake()
+	r := w.start(eng, nil)
+	r.ready()
+	for range 5 {
+		r.hand(wire.Claim{ID: w.ask(request{body: "{}"}), Input: 100, Cached: 30})
+	}
+	a, b := receive(t, "the first call", eng.calls, nil), receive(t, "the second call", eng.calls, nil)
+	receive(t, "a heartbeat with two slots taken and three waiting", r.beats, func(h *wire.Heartbeat) bool {
+		return h.Active == 2 && len(h.InFlight) == 5 && h.PrefillTokens == 350
+	})
+	if len(eng.calls) != 0 {
+		t.Fatal("more calls than slots")
+	}
+	a.end <- fakeEnd{}
+	c := receive(t, "the third call", eng.calls, nil)
+	b.end <- fakeEnd{}
+	c.end <- fakeEnd{}
+	for range 2 {
+		receive(t, "a later call", eng.calls, nil).end <- fakeEnd{}
+	}
+	for range 5 {
+		r.done()
+	}
+	r.idle()
+}
+
+func TestNobodyListens(t *testing.T) {
+	w := newWorldWithStreams(t)
+	eng := newFake()
+	eng.script = func(ctx context.Context, _ engine.Request, emit engine.Emit) (engine.Result, error) {
+		for ctx.Err() == nil {
+			if err := emit([]byte(`{}`)); err != nil {
+				return engine.Result{}, err
+			}
+			select {
+			case <-time.After(time.Millisecond):
+			case <-ctx.Done():
+			}
+		}
+		return engine.Result{}, ctx.Err()
+	}
+	r := w.start(eng, func(c *Config) { c.ListenGrace = 100 * time.Millisecond })
+	r.ready()
+	subject, results := w.inbox()
+	heard := r.hand(wire.Claim{ID: w.ask(request{streaming, reply(subject)})})
+	r.hand(wire.Claim{ID: w.ask(request{streaming, reply(nats.NewInbox())})})
+	if d := r.done(); d.Status != wire.StatusError || d.Reason != wire.Cancelled || d.Claim == heard {
+		t.Errorf("DONE %+v, want the unheard one cancelled", d)
+	}
+	for len(results) > 0 {
+		<-results
+	}
+	if m, _ := w.next(results); m.Final {
+		t.Errorf("the stream that is heard has ended: %+v", m)
+	}
+}
+
+func TestOrder(t *testing.T) {
+	// One connection sees the order in which the server took the messages.
+	w := newWorldWithStreams(t)
+	eng := newFake()
+	eng.script = words
+	r := w.start(eng, nil)
+	r.ready()
+	subject := w.nc.NewInbox()
+	order := make(chan string, 10)
+	for _, s := range []string{subject, w.st.Names.Done("w1"), "$JS.ACK.test_WORK.>"} {
+		_, err := w.nc.Subscribe(s, func(m *nats.Msg) {
+			switch {
+			case m.Header.Get(wire.HeaderFinal) != "":
+				order <- "final"
+			case s == subject:
+			case strings.HasPrefix(s, "$JS.ACK"):
+				order <- "ack"
+			default:
+				order <- "done"
+			}
+		})
+		w.must(err)
+	}
+	w.must(w.nc.Flush())
+	r.hand(wire.Claim{ID: w.ask(request{streaming, reply(subject)})})
+	for _, want := range []string{"final", "done", "ack"} {
+		if got := receive(t, want, order, nil); got != want {
+			t.Fatalf("got %s, want %s", got, want)
+		}
+	}
+	r.idle()
+}
+
+func TestStreamsAppearLater(t *testing.T) {
+	w := newWorld(t)
+	eng := newFake()
+	eng.script = words
+	r := w.start(eng, nil)
+	receiveReady(t, r.agent, "waiting for stream test_REQ")
+	w.must(w.st.Ensure(t.Context(), store.Options{}))
+	r.ready()
+	r.hand(wire.Claim{ID: w.ask(request{body: "{}"})})
+	r.done()
+}
+
+// receiveReady waits for the agent to say why it is not ready.
+func receiveReady(t *testing.T, a *Agent, want string) {
+	t.Helper()
+	late := time.After(patience)
+	for {
+		if err := a.Ready(); err != nil && strings.Contains(err.Error(), want) {
+			return
+		}
+		select {
+		case <-late:
+			t.Fatalf("never not ready because of %q: %v", want, a.Ready())
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+func TestConfigErrors(t *testing.T) {
+	ok := Config{Worker: "w", Engine: newFake()}
+	for want, change := range map[string]func(*Config){
+		`worker "": want 1 to 64`:              func(c *Config) { c.Worker = "" },
+		`worker "a.b": want 1 to 64`:           func(c *Config) { c.Worker = "a.b" },
+		"engine: is missing":                   func(c *Config) { c.Engine = nil },
+		"ranks: -1, want 1":                    func(c *Config) { c.Ranks = -1 },
+		"slots: -1 on each":                    func(c *Config) { c.Slots = -1 },
+		"slots: 16385 on each":                 func(c *Config) { c.Slots = 16385 },
+		"speed: -1 tokens/s":                   func(c *Config) { c.Speed = -1 },
+		"block tokens: -1":                     func(c *Config) { c.BlockTokens = -1 },
+		"heartbeat: 1ms, want 50ms to 1m":      func(c *Config) { c.Heartbeat = time.Millisecond },
+		"listen grace: -1ns":                   func(c *Config) { c.ListenGrace = -1 },
+		"leave grace: -1ns":                    func(c *Config) { c.LeaveGrace = -1 },
+		`taint "a b": want 1 to 64 characters`: func(c *Config) { c.Taints = []string{"a b"} },
+	} {
+		cfg := ok
+		change(&cfg)
+		if _, err := New(cfg); err == nil || !strings.HasPrefix(err.Error(), "agent: "+want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+	if _, err := New(ok); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestUsageOnTheWireMatchesTheEngines(t *testing.T) {
+	// The final message's usage is read by clients that know OpenAI's names.
+	h := wire.Origin{}.FinalOK(0, wire.Usage{Prompt: 1, Cached: 2, Output: 3})
+	var got map[string]int64
+	if err := json.Unmarshal([]byte(wire.First(h, wire.HeaderUsage)), &got); err != nil || got["prompt_tokens"] != 1 {
+		t.Errorf("got %v, %v", got, err)
+	}
+}

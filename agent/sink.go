@@ -1,0 +1,87 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/nats-io/nats.go"
+
+	"fairlead/wire"
+)
+
+// sink is where the messages of one result go. Both methods try again until the
+// message has been handed over, the context ends, or it is too large, which is
+// nats.ErrMaxPayload.
+type sink interface {
+	chunk(ctx context.Context, index int, h wire.Header, data []byte) error
+	// final returns when the server has the message.
+	final(ctx context.Context, index int, h wire.Header, data []byte) error
+}
+
+// sink chooses: the reply subject that the client gave, else the stream RES.
+func (j *job) sink(replyTo string) sink {
+	if replyTo == "" {
+		return &storedSink{j: j, subject: j.l.st.Names.Res(j.claim.ID)}
+	}
+	return &replySink{j: j, subject: replyTo}
+}
+
+// replySink publishes on core NATS. Each message names a subject on which the
+// server tells us at once that nobody listens.
+type replySink struct {
+	j       *job
+	subject string
+}
+
+func (s *replySink) message(index int, h wire.Header, data []byte) *nats.Msg {
+	return &nats.Msg{
+		Subject: s.subject, Header: nats.Header(h), Data: data,
+		Reply: s.j.l.silenceSubject(strconv.FormatUint(s.j.seq, 10), strconv.Itoa(index)),
+	}
+}
+
+func (s *replySink) chunk(ctx context.Context, index int, h wire.Header, data []byte) error {
+	m := s.message(index, h, data)
+	if err := s.j.l.st.NC.PublishMsg(m); err == nil {
+		return nil
+	}
+	return insist(ctx, func(context.Context) error { return s.j.l.st.NC.PublishMsg(m) }, s.j.l.complain("send a chunk"))
+}
+
+func (s *replySink) final(ctx context.Context, index int, h wire.Header, data []byte) error {
+	m := s.message(index, h, data)
+	nc := s.j.l.st.NC
+	return insist(ctx, func(ctx context.Context) error {
+		if err := nc.PublishMsg(m); err != nil {
+			return err
+		}
+		return nc.FlushWithContext(ctx)
+	}, s.j.l.complain("send a final message"))
+}
+
+// storedSink publishes into RES, in order, each message after the
+// acknowledgement of the one before.
+type storedSink struct {
+	j       *job
+	subject string
+}
+
+func (s *storedSink) chunk(ctx context.Context, _ int, h wire.Header, data []byte) error {
+	return s.publish(ctx, &nats.Msg{Subject: s.subject, Header: nats.Header(h), Data: data})
+}
+
+// final carries a dedup id, so that a lost acknowledgement makes no second final
+// message; a chunk that is stored twice shows by its index.
+func (s *storedSink) final(ctx context.Context, _ int, h wire.Header, data []byte) error {
+	m := &nats.Msg{Subject: s.subject, Header: nats.Header(h), Data: data}
+	m.Header.Set(wire.HeaderMsgID, fmt.Sprintf("%d.%d", s.j.claim.ID, s.j.seq))
+	return s.publish(ctx, m)
+}
+
+func (s *storedSink) publish(ctx context.Context, m *nats.Msg) error {
+	return insist(ctx, func(ctx context.Context) error {
+		_, err := s.j.l.st.JS.PublishMsg(ctx, m)
+		return err
+	}, s.j.l.complain("store a result"))
+}
