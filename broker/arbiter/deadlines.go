@@ -2,12 +2,13 @@ package arbiter
 
 import (
 	"container/heap"
+	"slices"
 
 	"fairlead/wire"
 )
 
 // deadlines orders requests that have one. Entries of requests that ended first
-// stay until their time and are then passed over: 16 bytes each.
+// are passed over when their time comes, or dropped when they are most of all.
 type deadlines struct{ heap deadlineHeap }
 
 type deadline struct {
@@ -37,6 +38,18 @@ func (d *deadlines) due(now int64) (id uint64, ok bool) {
 	return heap.Pop(&d.heap).(deadline).id, true
 }
 
+// slack is how many entries of ended requests are not worth dropping.
+const slack = 1024
+
+// tidy drops the entries of requests that have ended, now and then.
+func (d *deadlines) tidy(requests map[uint64]*request) {
+	if len(d.heap) < 2*len(requests)+slack {
+		return
+	}
+	d.heap = slices.DeleteFunc(d.heap, func(x deadline) bool { return requests[x.id] == nil })
+	heap.Init(&d.heap)
+}
+
 // expire ends what waited too long. A running request is its agent's to end: the
 // claim carries the time that is left.
 func (a *Arbiter) expire() {
@@ -45,7 +58,7 @@ func (a *Arbiter) expire() {
 		if !ok {
 			return
 		}
-		if r := a.requests[id]; r != nil && (r.state == queued || r.state == parked) {
+		if r := a.requests[id]; r != nil && r.waits() {
 			a.judge(r, wire.DeadlineExceeded, "its time to live ended while it was queued")
 		}
 	}

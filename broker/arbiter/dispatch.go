@@ -5,13 +5,34 @@ import (
 	"fairlead/wire"
 )
 
-// dispatch hands out and judges as far as there are guards. While verdicts wait,
-// a quarter of the guards is theirs, so that neither starves the other.
+// dispatch hands out and judges as far as there are guards.
 func (a *Arbiter) dispatch() {
-	for a.free > min(a.judged.len(), a.cfg.Guards/4) && a.dispatchOne() {
+	dry := a.handOutAll()
+	if dry && a.refuseNowaits() {
+		dry = a.handOutAll() // what was refused may have stood in the way
 	}
-	a.refuseNowaits()
-	a.sendVerdicts()
+	a.sendVerdicts(dry)
+}
+
+// handOutAll hands out until nothing is dispatchable, which it reports, or only
+// the guards are left that verdicts have a right to.
+func (a *Arbiter) handOutAll() (dry bool) {
+	for a.free > a.reserved() {
+		if !a.dispatchOne() {
+			return true
+		}
+	}
+	return false
+}
+
+// verdictShare is how many guards verdicts may occupy while there is work to hand
+// out, and have a right to, so that neither starves the other.
+func (a *Arbiter) verdictShare() int { return max(1, a.cfg.Guards/4) }
+
+// reserved is how many guards are kept free for verdicts that wait.
+func (a *Arbiter) reserved() int {
+	waiting := len(a.verdicts) - a.storing
+	return min(waiting, max(0, a.verdictShare()-a.storing))
 }
 
 // dispatchOne hands out one request; rings take turns, one dispatch each.
@@ -56,7 +77,10 @@ func (r *ring) backlogged() bool {
 func (a *Arbiter) handOut(r *request, w *worker, rk int, backlogged bool) {
 	r.attempt++
 	r.state = placing
-	r.booking = a.book(r, w, rk)
+	if r.ask != nil {
+		r.ask.since = 0
+	}
+	r.booking = w.book(r, rk)
 	a.free--
 	cost, c := r.Cost(), r.cls
 	c.running++
@@ -86,21 +110,19 @@ func (a *Arbiter) claim(r *request, w *worker, rk int) wire.Claim {
 	return c
 }
 
-// refuseNowaits refuses what was to be admitted at once or not at all and could
-// not be. Without a free guard nothing could have been admitted: it waits for
-// the next step.
-func (a *Arbiter) refuseNowaits() {
-	if a.free == 0 || len(a.nowaits) == 0 {
-		return
-	}
+// refuseNowaits refuses what was to be admitted at once or not at all, when
+// nothing more is dispatchable. It reports whether there was anything to refuse.
+func (a *Arbiter) refuseNowaits() bool {
+	refused := false
 	for _, r := range a.nowaits {
-		if r.state == queued || r.state == parked {
-			l := &limit{kind: "free capacity (the request may not queue)"}
-			a.refuseFull(r, l)
+		if r.waits() {
+			a.refuseNowait(r)
+			refused = true
 		}
 	}
 	clear(a.nowaits)
 	a.nowaits = a.nowaits[:0]
+	return refused
 }
 
 // open says whether the head of a lane can be dispatched now.
@@ -117,7 +139,7 @@ func (a *Arbiter) open(in *ring, t drr.Target, r *request) bool {
 // openExact: a pin that can never be met is open, so that it is answered.
 func (a *Arbiter) openExact(in *ring, r *request) bool {
 	w := r.ask.pin
-	if !w.live || w.draining || !w.healthy {
+	if !w.takes() {
 		return false
 	}
 	return a.impossible(in, r) != "" || a.freeRank(w, r) >= 0

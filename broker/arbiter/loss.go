@@ -34,6 +34,9 @@ func (a *Arbiter) loseSilent() {
 
 func (a *Arbiter) lose(w *worker) {
 	w.lost = a.now
+	if w.away == 0 {
+		w.away = a.now
+	}
 	if w.live {
 		a.fleet.leave(w)
 	}
@@ -88,21 +91,22 @@ func (a *Arbiter) orphan(lost []*booking) {
 
 // lostAttempt decides whether a request runs again whose worker was lost.
 func (a *Arbiter) lostAttempt(r *request) {
-	b := r.booking
+	b, k := r.booking, r.rare()
 	if b.started {
 		r.lost++
+	} else {
+		k.untaken++
 	}
 	a.leaveRunning(r)
-	if b.claim != 0 {
-		k := r.rare()
-		k.older = append(k.older, b.claim)
-	}
+	r.booking = nil
+	k.older = append(k.older, b.claim)
+	most := r.ring().profile.MaxAttempts
 	switch {
 	case b.first && r.retry != wire.RetryAlways:
 		a.judge(r, wire.WorkerLost, "its worker was lost after it had begun to answer")
 	case r.retry == wire.RetryNever:
 		a.judge(r, wire.WorkerLost, "its worker was lost, and the request asks not to be retried")
-	case int(r.lost) >= r.ring().profile.MaxAttempts, int(r.attempt) >= unstarted*r.ring().profile.MaxAttempts:
+	case int(r.lost) >= most, k.untaken >= untaken*most:
 		a.giveUp(r, b)
 	default:
 		a.emit(Notice{Kind: NoticeRequeued, Model: r.ring().model, Class: r.cls.Name, ID: r.Seq})
@@ -110,20 +114,22 @@ func (a *Arbiter) lostAttempt(r *request) {
 	}
 }
 
-// unstarted bounds the attempts that were lost before they are known to have
-// started, as a multiple of those that count.
-const unstarted = 10
+// untaken bounds the attempts that were lost before their worker is known to have
+// taken them, as a multiple of those that count: a request may kill its worker
+// faster than that can tell.
+const untaken = 10
 
 func (a *Arbiter) giveUp(r *request, last *booking) {
 	a.refuse(r, wire.Verdict{
 		Reason: wire.AttemptsExhausted, Dead: true, Worker: last.worker.name,
-		Detail: fmt.Sprintf("its worker was lost in %d attempts, %d allowed", r.lost, r.ring().profile.MaxAttempts),
+		Detail: fmt.Sprintf("its worker was lost in %d attempts, %d of them known to have started; %d are allowed",
+			int(r.lost)+r.ask.untaken, r.lost, r.ring().profile.MaxAttempts),
 	})
 }
 
 // leaveRunning ends the count of a request as running.
 func (a *Arbiter) leaveRunning(r *request) {
-	if r.state == running || r.state == placing || r.state == over {
+	if r.handedOut() {
 		r.cls.running--
 	}
 }

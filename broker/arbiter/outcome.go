@@ -35,10 +35,9 @@ func (a *Arbiter) done(ev Done) {
 }
 
 // isOutcome reports whether an attempt's end may be its request's: not when it
-// was given back, and not when the agent was told to stop. A cancellation with a
-// reason is the agent's own: nobody listened.
+// was given back, and not when a broker told the agent to stop.
 func isOutcome(d *wire.Done) bool {
-	return d.Status != wire.StatusReturned && (d.Status != wire.StatusCancelled || d.Reason != "")
+	return d.Status != wire.StatusReturned && d.Status != wire.StatusCancelled
 }
 
 // late counts an outcome that came after another one. r is nil when the request

@@ -10,7 +10,7 @@ import (
 
 // eligibleFor reports whether a worker may serve a request at all, busy or not.
 func eligibleFor(w *worker, in *ring, r *request) bool {
-	if !w.live || w.draining || !w.healthy || in.model != "" && !w.serves(in.model) {
+	if !w.takes() || in.model != "" && !w.serves(in.model) {
 		return false
 	}
 	k := r.ask

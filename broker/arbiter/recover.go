@@ -1,6 +1,7 @@
 package arbiter
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -15,14 +16,18 @@ import (
 type findings struct {
 	byID    map[uint64]*finding
 	orphans []*booking // claims of incarnations that are known to be dead
+	cancels []Cancel   // asked for meanwhile
 }
 
 // finding is what is known of one request.
 type finding struct {
-	claims   []ClaimFound
-	verdict  *VerdictFound
-	outcome  *Done  // the first that ends the request
-	returned []Done // those that gave it back
+	claims  []ClaimFound
+	verdict *VerdictFound
+	outcome *wire.Done // see better
+	back    uint32     // highest attempt that was given back, 0 none
+	lost    uint32     // attempts lost, as the newest report says
+	highest uint32     // attempt in claims and DONE
+	done    []uint64   // everything in DONE
 }
 
 func newFindings() *findings { return &findings{byID: map[uint64]*finding{}} }
@@ -50,84 +55,91 @@ func (f *findings) take(id uint64) *finding {
 func (f *findings) claim(ev ClaimFound) {
 	x := f.of(ev.Claim.ID)
 	x.claims = append(x.claims, ev)
+	x.learn(ev.Claim.Attempt, ev.Claim.Lost)
 }
 
 func (f *findings) verdict(ev VerdictFound) { f.of(ev.Verdict.ID).verdict = &ev }
 
-// done sorts a message of DONE. One that was told to stop is no outcome.
 func (f *findings) done(ev Done) {
-	x := f.of(ev.Done.ID)
+	d := &ev.Done
+	x := f.of(d.ID)
+	x.done = append(x.done, ev.Seq)
+	x.learn(d.Attempt, d.Lost)
 	switch {
-	case ev.Done.Status == wire.StatusReturned || ev.Done.Status == wire.StatusCancelled:
-		x.returned = append(x.returned, ev)
-	case x.outcome == nil || x.outcome.Done.Status != wire.StatusOK && ev.Done.Status == wire.StatusOK:
-		x.outcome = &ev
+	case !isOutcome(d):
+		x.back = max(x.back, d.Attempt)
+	case x.outcome == nil || better(d, x.outcome):
+		x.outcome = d
 	}
+}
+
+// learn takes in what a claim or a report says about attempts.
+func (x *finding) learn(attempt, lost uint32) {
+	if attempt >= x.highest {
+		x.highest, x.lost = attempt, max(x.lost, lost)
+	}
+}
+
+// better reports whether d counts rather than an outcome that was read before:
+// the first result does, else the failure of the newest attempt.
+func better(d, than *wire.Done) bool {
+	if than.Status == wire.StatusOK {
+		return false
+	}
+	return d.Status == wire.StatusOK || d.Attempt > than.Attempt
+}
+
+// ended reports whether the outcome counts: a result always does, a failure only
+// when no later attempt was handed out.
+func (x *finding) ended() bool {
+	return x.outcome != nil && (x.outcome.Status == wire.StatusOK || x.outcome.Attempt >= x.highest)
+}
+
+// running reports whether the highest attempt has a claim and was not given back.
+func (x *finding) running() bool {
+	n := len(x.claims)
+	return n > 0 && x.claims[n-1].Claim.Attempt == x.highest && x.back < x.highest
 }
 
 // resume puts a request where its predecessor left it; false when it is to be
-// queued as if it were new. The highest claim is the present attempt; a verdict
-// outranks everything, then an outcome.
+// queued as if it were new. A verdict outranks everything, then an outcome; else
+// the highest attempt is the present one.
 func (a *Arbiter) resume(r *request, x *finding) bool {
-	slices.SortFunc(x.claims, func(p, q ClaimFound) int { return int(p.Claim.Attempt) - int(q.Claim.Attempt) })
-	seqs := make([]uint64, len(x.claims))
+	slices.SortFunc(x.claims, func(p, q ClaimFound) int {
+		return cmp.Or(cmp.Compare(p.Claim.Attempt, q.Claim.Attempt), cmp.Compare(p.Seq, q.Seq))
+	})
+	r.attempt, r.lost = x.highest, x.lost
+	a.rename(r, x)
+	k := r.rare()
+	k.returned = x.done
 	for i := range x.claims {
-		seqs[i] = x.claims[i].Seq
-		r.attempt, r.lost = x.claims[i].Claim.Attempt, x.claims[i].Claim.Lost
-	}
-	for i := range x.returned {
-		if d := &x.returned[i].Done; d.Attempt >= r.attempt {
-			r.attempt, r.lost = d.Attempt, max(r.lost, d.Lost)
-		}
+		k.older = append(k.older, x.claims[i].Seq)
 	}
 	switch {
 	case x.verdict != nil:
-		a.end(r, End{Seq: x.verdict.Seq, Verdict: x.verdict.Verdict, Claims: seqs})
-		return true
-	case x.outcome != nil && x.current():
-		a.emit(a.finished(r, &x.outcome.Done, seqs))
-		a.forget(r)
-		return true
+		a.end(r, End{Seq: x.verdict.Seq, Verdict: x.verdict.Verdict, Claims: r.leftovers()})
+	case x.ended():
+		a.finish(r, x.outcome, false)
 	case x.running():
-		a.resumeRunning(r, x)
-		return true
-	}
-	if len(x.claims)+len(x.returned) > 0 {
-		k := r.rare()
-		k.older = seqs
-		for i := range x.returned {
-			k.returned = append(k.returned, x.returned[i].Seq)
-		}
-	}
-	return false
-}
-
-// current reports whether the outcome counts: a result always does, a failure
-// only when no later attempt was handed out.
-func (x *finding) current() bool {
-	if x.outcome.Done.Status == wire.StatusOK || len(x.claims) == 0 {
-		return true
-	}
-	return x.outcome.Done.Attempt >= x.claims[len(x.claims)-1].Claim.Attempt
-}
-
-// running reports whether the highest claim has not been given back.
-func (x *finding) running() bool {
-	if len(x.claims) == 0 {
+		a.resumeRunning(r, x.claims[len(x.claims)-1])
+	default:
 		return false
 	}
-	last := &x.claims[len(x.claims)-1].Claim
-	return !slices.ContainsFunc(x.returned, func(d Done) bool { return d.Done.Attempt >= last.Attempt })
+	return true
 }
 
-func (a *Arbiter) resumeRunning(r *request, x *finding) {
-	last := x.claims[len(x.claims)-1]
-	for _, c := range x.claims[:len(x.claims)-1] {
-		a.emit(DropClaim{Seq: c.Seq})
+// rename gives a request that named no model the one that it was handed out for.
+func (a *Arbiter) rename(r *request, x *finding) {
+	if n := len(x.claims); n > 0 && r.ring().model == "" && x.claims[n-1].Claim.Model != "" {
+		a.join(r, a.ring(x.claims[n-1].Claim.Model))
 	}
-	for _, d := range x.returned {
-		a.emit(ReleaseDone{Seq: d.Seq})
-	}
+}
+
+// resumeRunning goes on with an attempt that has a claim in WORK.
+func (a *Arbiter) resumeRunning(r *request, last ClaimFound) {
+	k := r.ask
+	k.older = k.older[:len(k.older)-1]
+	a.dropOlder(r)
 	r.cls = r.ring().like(&policy.Class{Name: last.Claim.Class, Family: r.cls.Family}, r.Uncached())
 	r.state = running
 	r.cls.running++
@@ -137,30 +149,30 @@ func (a *Arbiter) resumeRunning(r *request, x *finding) {
 		a.renew(w, last.Incarnation)
 		a.awaitFirstBeat(w)
 	}
-	w.fit(max(len(w.ranks), int(last.Claim.Rank)+1, 1))
-	r.booking = a.book(r, w, int(max(0, last.Claim.Rank)))
+	rk := int(max(0, last.Claim.Rank))
+	if last.Incarnation < w.incarnation {
+		r.booking = newBooking(r, w, rk)
+		r.booking.freed = true
+		a.found.orphans = append(a.found.orphans, r.booking)
+	} else {
+		if !w.live {
+			w.fit(max(len(w.ranks), rk+1))
+		}
+		r.booking = w.book(r, min(rk, len(w.ranks)-1))
+	}
 	b := r.booking
 	b.claim, b.started, b.incarnation = last.Seq, true, last.Incarnation
-	if last.Incarnation < w.incarnation {
-		a.release(b)
-		delete(w.bookings, b.execution)
-		a.found.orphans = append(a.found.orphans, b)
-	}
 }
 
 // awaitFirstBeat gives a worker that has not been heard the time to report.
 func (a *Arbiter) awaitFirstBeat(w *worker) {
-	if w.live {
-		return
-	}
 	w.interval = int64(time.Second)
 	w.seen = a.started + int64(a.cfg.Reconnect)
 	w.lost = 0
 	a.fleet.nextLoss = earlier(a.fleet.nextLoss, w.lostAt(a.cfg.LostAfter))
 }
 
-// recovered ends recovery: whatever was found and is not in REQ belongs to
-// requests that are over.
+// recovered ends recovery.
 func (a *Arbiter) recovered(ev Recovered) {
 	if a.found == nil {
 		return
@@ -168,21 +180,31 @@ func (a *Arbiter) recovered(ev Recovered) {
 	rest := a.found
 	a.found = nil
 	for _, id := range slices.Sorted(maps.Keys(rest.byID)) {
-		x := rest.byID[id]
-		for _, c := range x.claims {
-			a.emit(DropClaim{Seq: c.Seq})
-		}
-		if x.verdict != nil {
-			a.emit(End{Seq: x.verdict.Seq, Verdict: x.verdict.Verdict})
-		}
+		a.clean(rest.byID[id])
 	}
-	sortBookings(rest.orphans)
-	a.orphan(rest.orphans)
 	a.settleUnnamed()
 	for _, in := range a.order {
 		if s, ok := ev.Saved[in.model]; ok {
 			in.sched.Restore(s)
 		}
+	}
+	sortBookings(rest.orphans)
+	a.orphan(rest.orphans)
+	for _, c := range rest.cancels {
+		a.cancel(c)
+	}
+}
+
+// clean ends what is left of a request that is not in REQ any more.
+func (a *Arbiter) clean(x *finding) {
+	for i := range x.claims {
+		a.emit(DropClaim{Seq: x.claims[i].Seq})
+	}
+	for _, seq := range x.done {
+		a.emit(ReleaseDone{Seq: seq})
+	}
+	if x.verdict != nil {
+		a.emit(End{Seq: x.verdict.Seq, Verdict: x.verdict.Verdict})
 	}
 }
 

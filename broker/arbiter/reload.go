@@ -1,32 +1,38 @@
 package arbiter
 
-import "fairlead/policy"
+import (
+	"fairlead/drr"
+	"fairlead/policy"
+)
 
 // reload replaces the policy. Classes of the same name keep their deficits,
 // queues and counts; requests of a class that is gone are classified again.
 func (a *Arbiter) reload(p *policy.Policy) {
 	a.cfg.Policy = p
-	for _, in := range a.order {
-		waiting := a.waiting(in)
-		credit := in.sched.Snapshot()
-		old := in.classes
-		for _, r := range waiting {
+	waiting := make([][]*request, len(a.order))
+	credit := make([]drr.State, len(a.order))
+	for i, in := range a.order {
+		waiting[i], credit[i] = a.waiting(in), in.sched.Snapshot()
+		for _, r := range waiting[i] {
 			a.leaveLane(r)
 		}
+		old := in.classes
 		in.adopt(p.Profile(in.model))
 		for _, c := range in.classes {
 			c.inherit(old)
 		}
-		for _, r := range a.requests {
-			if r.ring() == in {
-				r.cls = in.like(r.cls.Class, r.Uncached())
-			}
+	}
+	for _, r := range a.requests {
+		r.cls = r.ring().like(r.cls.Class, r.Uncached())
+		if r.handedOut() {
+			r.cls.running++
 		}
-		in.countRunning(a.requests)
-		for _, r := range waiting {
+	}
+	for i, in := range a.order {
+		for _, r := range waiting[i] {
 			a.enqueue(r)
 		}
-		in.sched.Restore(credit)
+		in.sched.Restore(credit[i])
 	}
 }
 
@@ -36,15 +42,6 @@ func (c *class) inherit(old []*class) {
 		if o.Name == c.Name {
 			c.dispatched, c.completed, c.failed = o.dispatched, o.completed, o.failed
 			c.tokens, c.shared, c.drain = o.tokens, o.shared, o.drain
-		}
-	}
-}
-
-// countRunning counts what is handed out, by class.
-func (in *ring) countRunning(requests map[uint64]*request) {
-	for _, r := range requests {
-		if r.ring() == in && (r.state == placing || r.state == running || r.state == over) {
-			r.cls.running++
 		}
 	}
 }

@@ -1,11 +1,9 @@
 package arbiter
 
 import (
-	"slices"
 	"time"
 
 	"fairlead/drr"
-	"fairlead/policy"
 	"fairlead/wire"
 )
 
@@ -21,6 +19,7 @@ const (
 	judged                 // decided by the broker; waits for a guard to store its verdict
 	sentenced              // the verdict is being stored
 	ending                 // the verdict is stored; being told
+	gone                   // not in the system any more
 )
 
 // request is what the broker keeps of a message in REQ: some 250 bytes with its
@@ -46,9 +45,10 @@ type ask struct {
 	allow    []string
 	require  []string
 	prefer   []string
-	since    int64    // when it was parked
+	since    int64    // when nobody could serve it first; 0 when somebody can
 	older    []uint64 // claims to delete once the next one is stored
 	returned []uint64 // DONE messages to release then
+	untaken  int      // attempts lost before their worker is known to have taken them
 }
 
 // rare makes room for what only some requests have.
@@ -69,8 +69,16 @@ func (r *request) target() drr.Target {
 
 func (r *request) ring() *ring { return r.cls.ring }
 
+// waits reports whether the request is to be handed out, be it now or later.
+func (r *request) waits() bool { return r.state == queued || r.state == parked }
+
 // wait is the time since the request was asked.
 func (r *request) wait(now int64) time.Duration { return time.Duration(max(0, now-r.Arrival)) }
+
+// handedOut reports whether the request counts as running in its class.
+func (r *request) handedOut() bool {
+	return r.state == placing || r.state == running || r.state == over
+}
 
 // arrive takes in a message of REQ.
 func (a *Arbiter) arrive(ev Arrived) {
@@ -109,6 +117,7 @@ func (a *Arbiter) intake(ev Arrived) *request {
 		k := r.rare()
 		k.pin, k.rank, k.soft = a.fleet.named(q.Worker), q.Rank, q.Pin == wire.PinPrefer
 		k.pin.pinned++
+		a.fleet.pins++
 	}
 	if q.Allow != nil || q.Require != nil || q.Prefer != nil {
 		k := r.rare()
@@ -129,63 +138,28 @@ func (a *Arbiter) modelOf(named string) string {
 	return named
 }
 
-// admit puts a new request into its class, unless a limit or the policy refuses
-// it. Requests that a take-over finds are never refused for a limit.
-func (a *Arbiter) admit(r *request, name string) {
-	in, takeover := r.ring(), a.found != nil
-	if in.model == "" && len(a.fleet.models) > 1 && !takeover {
-		a.judge(r, wire.InvalidRequest, a.fleet.ambiguous())
-		return
-	}
-	if !in.profile.Resolve(name, r.Uncached()).Known {
-		a.emit(Notice{Kind: NoticeUnknownClass, Model: in.model, ID: r.Seq, Detail: name})
-		if in.profile.UnknownClass == policy.UnknownReject {
-			a.judge(r, wire.InvalidRequest, "subject: class "+quote(name)+" is unknown; want one of "+in.names())
-			return
-		}
-	}
-	if due(r.Deadline, a.now) {
-		a.judge(r, wire.DeadlineExceeded, "its time to live ended before it was queued")
-		return
-	}
-	if l := r.cls.full(); l != nil && !takeover {
-		a.refuseFull(r, l)
-		return
-	}
-	r.nowait = r.nowait || r.cls.never()
-	if r.nowait && !takeover {
-		a.nowaits = append(a.nowaits, r)
-	}
-	a.expiry.add(r)
-	a.enqueue(r)
-}
-
-func quote(s string) string {
-	if len(s) > 64 {
-		s = s[:64] + "…"
-	}
-	return `"` + s + `"`
-}
-
 // enqueue puts a request into its lane, for the first time or again.
 func (a *Arbiter) enqueue(r *request) {
 	r.state = queued
 	in := r.ring()
 	in.sched.Enqueue(r.cls.index, r.target(), &r.Entry)
 	in.dirty = true
-	in.sweepAt = earlier(in.sweepAt, a.helplessUntil(r))
+	a.watch(r)
 }
 
 // putBack returns a request whose attempt came to nothing to its lane, under its
 // original key; its class gets back what it was charged.
 func (a *Arbiter) putBack(r *request) {
 	r.booking = nil
-	defer r.ring().sched.Refund(r.cls.index, r.Cost())
 	if due(r.Deadline, a.now) {
 		a.judge(r, wire.DeadlineExceeded, "its time to live ended before it could run again")
-		return
+	} else {
+		a.enqueue(r)
 	}
-	a.enqueue(r)
+	r.ring().sched.Refund(r.cls.index, r.Cost())
+	if r.ring().model == "" {
+		a.settleUnnamed()
+	}
 }
 
 // leaveLane takes a queued request out of wherever it waits.
@@ -195,31 +169,29 @@ func (a *Arbiter) leaveLane(r *request) {
 		r.ring().sched.Remove(&r.Entry)
 		r.ring().dirty = true
 	case r.state == parked:
-		delete(r.ring().parked, r.Seq)
+		a.unpark(r)
 	}
 }
 
-// forget drops a request that is over, and the ring of a model that nobody
-// serves or asks for any more.
+// forget drops a request that is over.
 func (a *Arbiter) forget(r *request) {
+	r.state = gone
 	delete(a.requests, r.Seq)
+	a.expiry.tidy(a.requests)
 	a.unpin(r)
 	a.leaveRing(r.ring())
 }
 
 func (a *Arbiter) leaveRing(in *ring) {
 	in.members--
-	if in.members > 0 || in.alone == 0 || in.model == "" {
-		return
-	}
-	delete(a.rings, in.model)
-	a.order = slices.DeleteFunc(a.order, func(r *ring) bool { return r == in })
+	a.tidyRing(in)
 }
 
 func (a *Arbiter) unpin(r *request) {
 	if r.ask != nil && r.ask.pin != nil {
 		w := r.ask.pin
 		w.pinned--
+		a.fleet.pins--
 		r.ask.pin = nil
 		a.fleet.tidy(w)
 	}

@@ -2,7 +2,6 @@ package arbiter
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -22,6 +21,7 @@ type ring struct {
 	members int                 // requests in the system that belong to it
 	parked  map[uint64]*request // queued requests that no worker can serve now
 	dirty   bool                // something may have become dispatchable
+	swept   int64               // when waiting was last looked through
 	sweepAt int64               // when waiting without a worker next ends for someone; 0 never
 	hint    int                 // where the search for a free worker starts
 	next    int                 // round-robin placement
@@ -35,6 +35,7 @@ type class struct {
 	ring       *ring
 	index      int // in the ring
 	running    int
+	parked     drr.Counters // of its requests that no worker can serve now
 	dispatched uint64
 	completed  uint64
 	failed     uint64
@@ -99,65 +100,6 @@ func (in *ring) names() string {
 	return strings.Join(list, ", ")
 }
 
-// limit is one cap of a class compared with what is queued.
-type limit struct {
-	kind    string
-	current int64
-	cap     int64
-}
-
-// full returns the limit that a class has reached, or nil. It is checked before
-// adding, so that the request that crosses a limit is still accepted. A limit of
-// 0 is not checked here: see never.
-func (c *class) full() *limit {
-	n, l := c.ring.sched.Counters(c.index), &c.Limits
-	for _, x := range []struct {
-		kind    string
-		limit   *int64
-		current int64
-	}{
-		{"request_queue_limit_per_worker", l.Requests, int64(n.Requests)},
-		{"raw_isl_token_queue_limit_per_worker", l.RawTokens, n.Raw},
-		{"cached_token_queue_limit_per_worker", l.CachedTokens, n.Cached},
-		{"uncached_token_queue_limit_per_worker", l.UncachedTokens, n.Uncached},
-	} {
-		if x.limit == nil || *x.limit == 0 {
-			continue
-		}
-		if most := saturate(*x.limit, int64(c.ring.serving)); x.current >= most {
-			return &limit{x.kind, x.current, most}
-		}
-	}
-	return nil
-}
-
-// never reports whether a class has a limit of 0: nothing waits in it.
-func (c *class) never() bool {
-	l := &c.Limits
-	for _, n := range []*int64{l.Requests, l.RawTokens, l.CachedTokens, l.UncachedTokens} {
-		if n != nil && *n == 0 {
-			return true
-		}
-	}
-	return false
-}
-
-func saturate(a, b int64) int64 {
-	if p := a * b; a == 0 || p/a == b {
-		return p
-	}
-	return 1<<63 - 1
-}
-
-func (a *Arbiter) refuseFull(r *request, l *limit) {
-	c := r.cls
-	ahead := c.ring.sched.Counters(c.index).Uncached
-	a.refuse(r, wire.Verdict{
-		Reason: wire.QueueFull, RetryAfterMS: c.drain.retryAfter(ahead, a.now, a.rng).Milliseconds(),
-		Detail: fmt.Sprintf("class %s is full: %s is %d of %d", c.Name, l.kind, l.current, l.cap),
-	})
-}
-
 // recheck lets what may wait for a worker be tried again.
 func (a *Arbiter) recheck(w *worker) {
 	for _, r := range a.order {
@@ -190,22 +132,28 @@ func (a *Arbiter) countServing(r *ring) {
 func (a *Arbiter) fleetChanged() {
 	for _, r := range a.order {
 		a.countServing(r)
-		a.unpark(r)
+		a.retryParked(r)
 		r.sched.RecheckAll()
 		r.dirty = true
-		r.sweepAt = earlier(r.sweepAt, a.now) // the reasons to wait may be others now
+		if r.alone != 0 || len(r.parked) > 0 || a.fleet.pins > 0 {
+			r.sweepAt = earlier(r.sweepAt, max(a.now, r.swept+sweepPause)) // the reasons to wait may be others now
+		}
 	}
 	if a.found == nil {
 		a.settleUnnamed()
 	}
+	for _, r := range slices.Clone(a.order) {
+		a.tidyRing(r)
+	}
 }
 
-// unpark lets every parked request try again: the fleet is another one.
-func (a *Arbiter) unpark(r *ring) {
-	for id, q := range r.parked {
-		delete(r.parked, id)
-		a.enqueue(q)
+// tidyRing drops the ring of a model that nobody serves or asks for any more.
+func (a *Arbiter) tidyRing(in *ring) {
+	if in.members > 0 || in.alone == 0 || in.model == "" {
+		return
 	}
+	delete(a.rings, in.model)
+	a.order = slices.DeleteFunc(a.order, func(r *ring) bool { return r == in })
 }
 
 // settleUnnamed moves requests that named no model, and came before a worker
@@ -225,16 +173,22 @@ func (a *Arbiter) settleUnnamed() {
 	}
 }
 
-// move puts a request that waits nowhere into another ring: into the class of
-// the same name, else into the one that its family or name leads to there.
+// move puts a request that waits nowhere into another ring.
 func (a *Arbiter) move(r *request, to *ring) {
-	from := r.cls
-	r.cls = to.like(from.Class, r.Uncached())
-	to.members++
-	a.leaveRing(from.ring)
+	a.join(r, to)
 	a.enqueue(r)
 }
 
+// join makes a request belong to another ring: to the class of the same name,
+// else to the one that its family or name leads to there.
+func (a *Arbiter) join(r *request, to *ring) {
+	from := r.ring()
+	r.cls = to.like(r.cls.Class, r.Uncached())
+	to.members++
+	a.leaveRing(from)
+}
+
+// like finds the class that takes the place of another profile's.
 func (in *ring) like(from *policy.Class, uncached int64) *class {
 	for _, c := range in.classes {
 		if c.Name == from.Name {

@@ -34,7 +34,7 @@ func (a *Arbiter) classes(in *ring, at int64) []wire.ClassStatus {
 		shared += c.shared
 	}
 	for i, c := range in.classes {
-		n := in.sched.Counters(i)
+		n := c.waiting()
 		list[i] = wire.ClassStatus{
 			Model: in.model, Class: c.Name, Quantum: c.Quantum, Deficit: in.sched.Deficit(i),
 			Queued: n.Requests, QueuedRaw: n.Raw, QueuedCached: n.Cached, QueuedTokens: n.Uncached,
@@ -46,10 +46,6 @@ func (a *Arbiter) classes(in *ring, at int64) []wire.ClassStatus {
 			list[i].Share = float64(c.shared) / float64(shared)
 		}
 		a.lanes(in, i, at, &list[i])
-	}
-	for _, r := range in.parked {
-		list[r.cls.index].Queued++
-		list[r.cls.index].QueuedTokens += r.Uncached()
 	}
 	return list
 }
@@ -65,6 +61,11 @@ func (a *Arbiter) lanes(in *ring, i int, at int64, s *wire.ClassStatus) {
 		}
 		return true
 	})
+	for _, r := range in.parked {
+		if r.cls.index == i {
+			oldest = min(oldest, r.Arrival)
+		}
+	}
 	s.Lanes = len(exact)
 	s.OldestWaitMS = (at - oldest) / int64(time.Millisecond)
 }
@@ -121,6 +122,7 @@ func (a *Arbiter) Requests(now time.Time, ids []uint64) []wire.RequestStatus {
 var states = [...]wire.RequestState{
 	queued: wire.StateQueued, parked: wire.StateQueued, placing: wire.StateRunning, running: wire.StateRunning,
 	over: wire.StateEnded, judged: wire.StateEnding, sentenced: wire.StateEnding, ending: wire.StateEnding,
+	gone: wire.StateEnded,
 }
 
 // Models lists what live workers serve, sorted by name.

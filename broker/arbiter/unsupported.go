@@ -1,29 +1,41 @@
 package arbiter
 
 import (
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"fairlead/policy"
 )
 
-// Unsupported returns an error that names the first class and field of a policy
-// that this arbiter would ignore; nil when it serves all of it.
+// Unsupported says what a policy asks for and this arbiter does not do, every
+// class and field by name; nil when there is nothing. A policy that it refuses
+// must not be given to an arbiter, which would ignore these fields.
 func Unsupported(p *policy.Policy) error {
-	profiles := map[string]*policy.Profile{"": p.Root}
-	for model, profile := range p.Models {
-		profiles[model] = profile
+	problems := unsupported("", p.Root)
+	for _, model := range slices.Sorted(maps.Keys(p.Models)) {
+		problems = append(problems, unsupported("models."+model+": ", p.Models[model])...)
 	}
-	for _, profile := range profiles {
-		for i := range profile.Classes {
-			c := &profile.Classes[i]
-			for field, used := range map[string]bool{
-				"tenants": c.Tenants, "output_weight": c.OutputWeight != 0, "displace": c.Displace,
-			} {
-				if used {
-					return fmt.Errorf("class %q: %s is not served by this version; remove it", c.Name, field)
-				}
+	return errors.Join(problems...)
+}
+
+func unsupported(where string, p *policy.Profile) []error {
+	var problems []error
+	for i := range p.Classes {
+		c := &p.Classes[i]
+		for _, f := range []struct {
+			field, remedy string
+			used          bool
+		}{
+			{"tenants", "remove it, or set it to false", c.Tenants},
+			{"output_weight", "remove it, or set it to 0", c.OutputWeight != 0},
+			{"displace", "remove it, or set it to false", c.Displace},
+		} {
+			if f.used {
+				problems = append(problems, fmt.Errorf("%sclass %s: %s is not supported by this version; %s", where, c.Name, f.field, f.remedy))
 			}
 		}
 	}
-	return nil
+	return problems
 }

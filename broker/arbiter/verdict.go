@@ -22,15 +22,17 @@ func (a *Arbiter) refuse(r *request, v wire.Verdict) {
 	a.judged.push(r)
 }
 
-// sendVerdicts stores what was judged, as far as there are guards.
-func (a *Arbiter) sendVerdicts() {
-	for a.free > 0 && a.judged.len() > 0 {
+// sendVerdicts stores what was judged, as far as there are guards. When nothing
+// is dispatchable it may take them all.
+func (a *Arbiter) sendVerdicts(dry bool) {
+	for a.judged.len() > 0 && a.free > 0 && (dry || a.storing < a.verdictShare()) {
 		r := a.judged.pop()
 		if r.state != judged {
 			continue // it has finished after all
 		}
 		r.state = sentenced
 		a.free--
+		a.storing++
 		a.emit(StoreVerdict{Model: r.ring().model, Verdict: a.verdicts[r.Seq].Verdict})
 	}
 }
@@ -45,6 +47,7 @@ func (a *Arbiter) acquit(r *request) {
 
 func (a *Arbiter) verdictStored(ev VerdictStored) {
 	a.free++
+	a.storing--
 	r := a.requests[ev.Verdict.ID]
 	v := a.verdicts[ev.Verdict.ID]
 	if r == nil || v == nil {
@@ -68,9 +71,12 @@ func (a *Arbiter) end(r *request, act End) {
 }
 
 func (a *Arbiter) ended(id uint64) {
-	if r := a.requests[id]; r != nil {
-		a.forget(r)
+	r := a.requests[id]
+	if r == nil || r.state != ending {
+		return
 	}
+	a.releaseKept(r)
+	a.forget(r)
 }
 
 // cancel ends a request because its client asks.
@@ -78,14 +84,19 @@ func (a *Arbiter) cancel(ev Cancel) {
 	tokens := []uint64{ev.Token}
 	r := a.requests[ev.ID]
 	switch {
+	case a.found != nil:
+		a.found.cancels = append(a.found.cancels, ev) // it may be read in a moment
 	case r == nil && ev.ID >= a.lowest && ev.ID <= a.highest:
 		a.answer(tokens, ev.ID, wire.CancelDone)
 	case r == nil:
 		a.answer(tokens, ev.ID, wire.CancelUnknown)
 	case r.state == placing:
 		r.booking.cancels = append(r.booking.cancels, ev.Token)
-	case r.state == queued, r.state == parked, r.state == running:
+	case r.waits(), r.state == running:
 		a.judgeCancel(r, tokens)
+	case a.verdicts[ev.ID] != nil && a.verdicts[ev.ID].Reason == wire.Cancelled: // asked again
+		v := a.verdicts[ev.ID]
+		v.cancels = append(v.cancels, ev.Token)
 	default:
 		a.answer(tokens, ev.ID, wire.CancelDone)
 	}

@@ -164,12 +164,17 @@ func (w *worker) serves(model string) bool { return slices.Contains(w.models, mo
 // lostAt is when the worker counts as lost unless it is heard again.
 func (w *worker) lostAt(lostAfter int) int64 { return w.seen + int64(lostAfter)*w.interval }
 
-// book takes room for a request's next attempt.
-func (a *Arbiter) book(r *request, w *worker, rk int) *booking {
-	b := &booking{
+// newBooking describes the present attempt of a request; it takes no room yet.
+func newBooking(r *request, w *worker, rk int) *booking {
+	return &booking{
 		execution: execution{r.Seq, r.attempt}, worker: w, incarnation: w.incarnation, rank: rk,
 		cost: r.Cost(), prefill: r.Cost(), heard: w.beats,
 	}
+}
+
+// book takes room for the present attempt of a request.
+func (w *worker) book(r *request, rk int) *booking {
+	b := newBooking(r, w, rk)
 	w.bookings[b.execution] = b
 	w.ranks[rk].used++
 	w.ranks[rk].prefill += b.prefill
@@ -195,9 +200,6 @@ func (a *Arbiter) release(b *booking) {
 	}
 	b.freed = true
 	w := b.worker
-	if b.incarnation != w.incarnation {
-		return // the new incarnation started from nothing
-	}
 	w.ranks[b.rank].used--
 	w.ranks[b.rank].prefill -= b.prefill
 	w.work -= b.cost
