@@ -30,7 +30,7 @@ type rig struct {
 const rigWorkers = 4
 
 func newRig(pick func(int) int, fail func(string, ...any)) *rig {
-	g := &rig{pick: pick, fail: fail, queued: map[uint64]*Entry{}, busy: make([]bool, rigWorkers)}
+	g := &rig{now: 1e10, pick: pick, fail: fail, queued: map[uint64]*Entry{}, busy: make([]bool, rigWorkers)}
 	for i := range 1 + pick(5) {
 		c := Class{Name: fmt.Sprint("c", i), Quantum: int64(1 + pick(40)), Order: Order(pick(3))}
 		if c.Order == WSPT && pick(2) == 0 {
@@ -93,7 +93,7 @@ func (g *rig) step() {
 func (g *rig) arrive() {
 	g.seq++
 	g.now += int64(g.pick(3)) * 5e8
-	e := &Entry{Seq: g.seq, Arrival: g.now, Raw: uint32(g.pick(90)), Cached: uint32(g.pick(30))}
+	e := &Entry{Seq: g.seq, Arrival: g.now - int64(g.pick(4))*5e8, Raw: uint32(g.pick(90)), Cached: uint32(g.pick(30))}
 	if g.pick(4) == 0 {
 		e.Strict = uint32(g.pick(3))
 	}

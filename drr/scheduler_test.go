@@ -152,6 +152,15 @@ func TestEachHeadIsTestedOnce(t *testing.T) {
 			t.Fatalf("head of lane %d was tested %d times", w, n)
 		}
 	}
+	clear(tested)
+	s.RecheckAll()
+	s.Next(odd)
+	s.Next(odd)
+	for w, n := range tested {
+		if want := 1 - w%2; n != want {
+			t.Fatalf("head of lane %d was tested %d times after one recheck of all", w, n)
+		}
+	}
 	if s.Len() != lanes/2 {
 		t.Errorf("%d left, want the blocked half", s.Len())
 	}
