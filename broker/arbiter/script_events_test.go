@@ -1,0 +1,292 @@
+package arbiter
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"fairlead/wire"
+)
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// run carries out one line.
+func (s *script) run(name string, a args) {
+	switch name {
+	case "class":
+		s.addClass(a)
+	case "profile":
+		for _, key := range sortedKeys(a.named) {
+			s.profile += key + ": " + a.named[key] + "\n"
+		}
+	case "start":
+		s.start(a)
+	case "save":
+		s.saved = s.arb.Save()
+	case "reload":
+		s.step(PolicyChanged{Policy: s.takePolicy()})
+	case "recovered":
+		s.step(Recovered{Saved: s.saved})
+	case "wait":
+		s.wait(s.duration(a.words[0]))
+	case "tick":
+		s.step(Tick{})
+	case "ask":
+		s.ask(a)
+	case "beat":
+		s.beat(a)
+	case "claim":
+		s.claimFound(a)
+	case "verdict":
+		s.verdictFound(a)
+	case "done":
+		s.done(a)
+	case "cancel":
+		s.tokens++
+		s.step(Cancel{Token: s.tokens, ID: s.number(a.words[0])})
+	case "status":
+		s.status()
+	case "where":
+		s.where(a)
+	default:
+		s.answer(name, a)
+	}
+}
+
+// answer carries out the lines that answer an action.
+func (s *script) answer(name string, a args) {
+	id, attempt := s.attempt(a.words[0])
+	switch name {
+	case "stored":
+		s.step(HandedOut{ID: id, Attempt: attempt, Seq: seqOf(id, attempt)})
+	case "ruled":
+		v := s.verdict[id]
+		v.ReplyTo = a.named["reply"]
+		s.step(VerdictStored{Seq: verdictSeq + id, Verdict: v})
+	case "ended":
+		s.step(Ended{ID: id})
+	case "synced":
+		s.step(DoneSynced{Token: id})
+	case "checked":
+		s.step(ClaimChecked{ID: id, Claim: seqOf(id, attempt), Present: a.has("present")})
+	case "started", "first":
+		h := s.claims[a.words[0]]
+		kind := wire.EventStarted
+		if name == "first" {
+			kind = wire.EventFirstToken
+		}
+		s.step(Progress{wire.Event{Kind: kind, Worker: h.Worker, Incarnation: h.Incarnation, ID: id, Attempt: attempt}})
+	default:
+		s.fail("unknown event %q", name)
+	}
+}
+
+func (s *script) start(a args) {
+	s.verdict = map[uint64]wire.Verdict{}
+	s.arb = New(Config{
+		Policy: s.takePolicy(), Epoch: max(1, s.number(a.named["epoch"])), Guards: int(s.number(a.named["guards"])),
+	})
+}
+
+func (s *script) ask(a args) {
+	q := wire.Request{
+		Class: a.named["class"], Worker: a.named["worker"], Model: a.named["model"], Rank: wire.AnyRank,
+		Allow: a.list("allow"), Require: a.list("require"), Prefer: a.list("prefer"),
+		TTL: s.duration(a.named["ttl"]), Input: 100, NoQueue: a.has("no-queue"),
+		Cached: uint32(s.number(a.named["cached"])), Strict: uint32(s.number(a.named["strict"])),
+	}
+	if a.named["input"] != "" {
+		q.Input = uint32(s.number(a.named["input"]))
+	}
+	if a.named["rank"] != "" {
+		q.Rank = int32(s.number(a.named["rank"]))
+	}
+	if a.has("soft") {
+		q.Pin = wire.PinPrefer
+	}
+	q.Retry = map[string]wire.Retry{"always": wire.RetryAlways, "never": wire.RetryNever}[a.named["retry"]]
+	ev := Arrived{ID: s.number(a.words[0]), At: s.now.Add(-s.duration(a.named["age"])), Request: q}
+	if a.has("unreadable") {
+		ev.Refusal = &wire.Refusal{Reason: wire.InvalidRequest, Detail: "Fairlead-TTL: \"soon\"; want a duration"}
+	}
+	s.step(ev)
+}
+
+// beat sends a heartbeat; what is not said is as in the last one of the worker,
+// but for the claims in flight and a hold.
+func (s *script) beat(a args) {
+	name, incarnation := s.worker(a.words[0])
+	h := s.beats[a.words[0]]
+	if h == nil {
+		h = &wire.Heartbeat{Worker: name, Incarnation: incarnation, IntervalMS: 1000, Healthy: true, Models: []string{"m"}, Ranks: 1, Slots: 1, Speed: 1000}
+		s.beats[a.words[0]] = h
+	}
+	h.Seq++
+	s.describe(h, a)
+	beat := *h
+	if a.named["seq"] != "" {
+		beat.Seq = s.number(a.named["seq"])
+	}
+	beat.HoldMS = uint32(s.duration(a.named["hold"]).Milliseconds())
+	for _, f := range a.list("flight") {
+		f, first := strings.CutSuffix(f, "!")
+		id, attempt := s.attempt(f)
+		beat.InFlight = append(beat.InFlight, wire.InFlight{ID: id, Attempt: attempt, Claim: seqOf(id, attempt), First: first})
+	}
+	s.step(Beat{beat})
+}
+
+func (s *script) describe(h *wire.Heartbeat, a args) {
+	for key, value := range a.named {
+		switch key {
+		case "models":
+			h.Models = a.list(key)
+		case "taints":
+			h.Taints = a.list(key)
+		case "slots":
+			h.Slots = uint32(s.number(value))
+		case "ranks":
+			h.Ranks = uint32(s.number(value))
+		case "maxb":
+			h.MaxBatched = uint32(s.number(value))
+		case "speed":
+			h.Speed, _ = strconv.ParseFloat(value, 64)
+		case "drain":
+			h.Draining = value == "yes"
+		case "healthy":
+			h.Healthy = value == "yes"
+		}
+	}
+}
+
+// claimFound is "claim w1@20 7.2 class=a lost=1".
+func (s *script) claimFound(a args) {
+	name, incarnation := s.worker(a.words[0])
+	id, attempt := s.attempt(a.words[1])
+	c := wire.Claim{ID: id, Attempt: attempt, Lost: uint32(s.number(a.named["lost"])), Class: a.named["class"], Model: "m", Rank: wire.AnyRank}
+	if a.named["rank"] != "" {
+		c.Rank = int32(s.number(a.named["rank"]))
+	}
+	s.claims[a.words[1]] = HandOut{Worker: name, Incarnation: incarnation, Claim: c}
+	s.step(ClaimFound{Seq: seqOf(id, attempt), Worker: name, Incarnation: incarnation, Claim: c})
+}
+
+func (s *script) verdictFound(a args) {
+	id := s.number(a.words[0])
+	s.step(VerdictFound{Seq: verdictSeq + id, Verdict: wire.Verdict{ID: id, Epoch: 1, Reason: wire.Reason(a.named["reason"])}})
+}
+
+// done is "done 7.2 ok": the report comes from the worker that has the claim.
+func (s *script) done(a args) {
+	id, attempt := s.attempt(a.words[0])
+	h, ok := s.claims[a.words[0]]
+	if !ok {
+		s.fail("no claim %s", a.words[0])
+	}
+	s.dones++
+	d := wire.Done{
+		ID: id, Attempt: attempt, Lost: h.Claim.Lost, Claim: seqOf(id, attempt), Worker: h.Worker, Incarnation: h.Incarnation,
+		Status: wire.Status(a.words[1]), RetryAfterMS: s.duration(a.named["retry"]).Milliseconds(),
+	}
+	s.step(Done{Seq: s.dones, Done: d})
+}
+
+// status prints what is not at rest.
+func (s *script) status() {
+	st := s.arb.Status(s.now)
+	for _, c := range st.Classes {
+		fmt.Fprintf(&s.out, "  class %s of %q: %d queued, %d running, deficit %d\n", c.Class, c.Model, c.Queued, c.Running, c.Deficit)
+	}
+	for _, w := range st.Workers {
+		fmt.Fprintf(&s.out, "  worker %s@%d: %s, %d of %d slots, %d prefill tokens\n", w.Worker, w.Incarnation, w.State, w.Used, w.Slots, w.PrefillTokens)
+	}
+	if err := s.arb.leftover(); err == nil {
+		s.out.WriteString("  nothing is left\n")
+	}
+}
+
+func (s *script) where(a args) {
+	for _, r := range s.arb.Requests(s.now, []uint64{s.number(a.words[0])}) {
+		fmt.Fprintf(&s.out, "  %s, class %q, attempt %d, worker %q\n", r.State, r.Class, r.Attempt, r.Worker)
+	}
+}
+
+// printed is an action as a line.
+func printed(act Action) string {
+	switch x := act.(type) {
+	case HandOut:
+		return fmt.Sprintf("hand out %d.%d to %s@%d%s", x.Claim.ID, x.Claim.Attempt, x.Worker, x.Incarnation, extras(x))
+	case StoreVerdict:
+		return fmt.Sprintf("store verdict %d: %s", x.Verdict.ID, told(x.Verdict))
+	case End:
+		return fmt.Sprintf("end %d: %s%s", x.Verdict.ID, x.Verdict.Reason, claimsOf(x.Claims))
+	case Finish:
+		return fmt.Sprintf("finish %d with %d.%d %s%s", x.ID, x.Done.ID, x.Done.Attempt, x.Done.Status, claimsOf(x.Claims))
+	case DropClaim:
+		return fmt.Sprintf("drop claim %s", claimName(x.Seq))
+	case ReleaseDone:
+		return fmt.Sprintf("release DONE %d", x.Seq)
+	case SyncDone:
+		return fmt.Sprintf("sync DONE, token %d", x.Token)
+	case CheckClaim:
+		return fmt.Sprintf("check claim %s", claimName(x.Claim))
+	case Command:
+		return strings.TrimSpace(fmt.Sprintf("command %s@%d: %s %s", x.Worker, x.Incarnation, x.Command.Kind, commandOf(x.Command)))
+	case CancelAnswer:
+		return fmt.Sprintf("answer cancel of %d: %s", x.Reply.ID, x.Reply.Outcome)
+	case Relead:
+		return "recover anew: " + x.Why
+	case Notice:
+		return "notice: " + strings.Join(strings.Fields(fmt.Sprint(x.Kind, " ", x.Class, " ", x.Worker, " ", idOf(x.ID), " ", x.Detail)), " ")
+	}
+	return fmt.Sprintf("%#v", act)
+}
+
+func extras(x HandOut) string {
+	text := fmt.Sprintf(", class %s, cost %d", x.Claim.Class, x.Cost)
+	if x.Claim.Rank != wire.AnyRank {
+		text += fmt.Sprintf(", rank %d", x.Claim.Rank)
+	}
+	if x.Claim.Lost > 0 {
+		text += fmt.Sprintf(", lost %d", x.Claim.Lost)
+	}
+	if x.Claim.RemainingMS > 0 {
+		text += fmt.Sprintf(", %d ms left", x.Claim.RemainingMS)
+	}
+	return text
+}
+
+func told(v wire.Verdict) string {
+	text := fmt.Sprintf("%s, %s", v.Reason, v.Detail)
+	if v.Dead {
+		text += "; to DEAD"
+	}
+	return text
+}
+
+func claimsOf(seqs []uint64) string {
+	text := ""
+	for _, seq := range seqs {
+		text += ", claim " + claimName(seq)
+	}
+	return text
+}
+
+func claimName(seq uint64) string { return fmt.Sprintf("%d.%d", seq/100, seq%100) }
+
+func commandOf(c wire.Command) string {
+	if c.ID == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d.%d (%s)", c.ID, c.Attempt, c.Reason)
+}
+
+func idOf(id uint64) string {
+	if id == 0 {
+		return ""
+	}
+	return strconv.FormatUint(id, 10)
+}
+
