@@ -1,7 +1,5 @@
 package drr
 
-import "math"
-
 // AnyRank is the rank of a lane that any data-parallel rank of its worker may serve.
 const AnyRank int32 = -1
 
@@ -59,8 +57,9 @@ func (e *Entry) generation() uint32 { return e.gen }
 // clamp brings the snapshot into the ranges that the arithmetic relies on.
 func (e *Entry) clamp() {
 	e.Cached = min(e.Cached, e.Raw)
-	if math.IsNaN(e.Jump) {
+	if !(e.Jump > 0) { // so written because NaN is not greater either
 		e.Jump = 0
+	} else if e.Jump > MaxJump {
+		e.Jump = MaxJump
 	}
-	e.Jump = min(max(e.Jump, 0), MaxJump)
 }

@@ -58,7 +58,10 @@ func ascending(x int64) uint64 { return uint64(x) ^ 1<<63 }
 
 // nanoseconds converts seconds, rounded down, and stops at about 146 years.
 func nanoseconds(seconds float64) int64 {
-	return int64(min(seconds*1e9, 1<<62))
+	if ns := seconds * 1e9; ns < 1<<62 {
+		return int64(ns)
+	}
+	return 1 << 62
 }
 
 // addClamped adds and stays at the end of the range instead of wrapping round.
