@@ -203,7 +203,8 @@ func TestAgeing(t *testing.T) {
 			for _, e := range waiting {
 				promise := e.Arrival + int64(math.Ceil(k*float64(e.Cost())/rate*1e9))
 				if first.Strict <= e.Strict && first.Arrival > promise {
-					t.Fatalf("seed %d: %d, which arrived at %d, overtook %d, promised %d", seed, first.Seq, first.Arrival, e.Seq, promise)
+					t.Fatalf("seed %d: %d, which arrived at %d, overtook %d, promised %d",
+						seed, first.Seq, first.Arrival, e.Seq, promise)
 				}
 			}
 		}

@@ -252,8 +252,12 @@ func TestHeadLatency(t *testing.T) {
 
 // TestPremiumRegular: 320 requests each of 512 tokens, four slots, all queued before the worker comes.
 func TestPremiumRegular(t *testing.T) {
-	for _, row := range []struct{ regular, premiumFirst, premiumSlack, left int }{{128, 256, 2, 240}, {512, 160, 4, 0}} {
-		v := server{slots: 4, s: must([]Class{{Name: "premium", Quantum: 512}, {Name: "regular", Quantum: int64(row.regular)}})}
+	for _, row := range []struct{ regular, premiumFirst, premiumSlack, left int }{
+		{128, 256, 2, 240}, {512, 160, 4, 0},
+	} {
+		v := server{slots: 4, s: must([]Class{
+			{Name: "premium", Quantum: 512}, {Name: "regular", Quantum: int64(row.regular)},
+		})}
 		for i := range 640 {
 			v.s.Enqueue(i/320, Shared, &Entry{Seq: uint64(i), Arrival: int64(i), Raw: 512})
 		}
@@ -273,7 +277,8 @@ func TestPremiumRegular(t *testing.T) {
 			}
 		}
 		if first < row.premiumFirst-row.premiumSlack || first > row.premiumFirst+row.premiumSlack {
-			t.Errorf("regular quantum %d: %d premium in the first 320, want %d ± %d", row.regular, first, row.premiumFirst, row.premiumSlack)
+			t.Errorf("regular quantum %d: %d premium in the first 320, want %d ± %d",
+				row.regular, first, row.premiumFirst, row.premiumSlack)
 		}
 	}
 }
