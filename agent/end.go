@@ -49,8 +49,8 @@ func (l *loop) supersede(reason string) {
 	l.superseded = true
 	l.cfg.Log.Error().Str("reason", reason).Msg("told to stop: this agent has been superseded")
 	l.notReady(l.incarnation, ErrSuperseded)
+	l.endLeave(ErrSuperseded) // first: no job may still speak when its call ends
 	l.endLife(ErrSuperseded)
-	l.endLeave(ErrSuperseded)
 	for e := l.ledger.start(); e != nil; e = l.ledger.start() {
 		l.ledger.remove(e) // never started: no job will report its end
 	}

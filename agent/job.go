@@ -40,9 +40,10 @@ func (l *loop) newJob(e *entry, reply string) *job {
 type report struct {
 	entry *entry
 	kind  reportKind
-	done  *wire.Done // of released and ended
-	sick  bool       // the engine could not be reached
-	ok    bool       // of ended: DONE is stored and the acknowledgement confirmed
+	hold  time.Duration // of released: the engine is busy for so long
+	sick  bool          // of released: the engine could not be reached
+	done  *wire.Done    // of ended
+	ok    bool          // of ended: DONE is stored and the acknowledgement confirmed
 }
 
 type reportKind int
@@ -73,8 +74,8 @@ func (j *job) giveBack() {
 func (j *job) conclude(o outcome) {
 	defer j.cancel(nil)
 	done := j.done(o)
-	j.report(report{kind: released, done: done, sick: o.sick})
-	ok := j.settle(&o, done)
+	j.report(report{kind: released, hold: o.retryAfter, sick: o.sick})
+	ok := j.settle(o, done)
 	j.report(report{kind: ended, done: done, ok: ok})
 }
 

@@ -35,9 +35,8 @@ func (l *loop) report(r report) {
 // released holds the worker when its engine is busy, and looks after an engine
 // that could not be reached.
 func (l *loop) released(r report) {
-	if r.done.RetryAfterMS > 0 {
-		until := time.Now().Add(time.Duration(r.done.RetryAfterMS) * time.Millisecond)
-		if until.After(l.hold) {
+	if r.hold > 0 {
+		if until := time.Now().Add(r.hold); until.After(l.hold) {
 			l.hold = until
 		}
 		l.beat.changed()

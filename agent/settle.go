@@ -13,13 +13,14 @@ import (
 
 // settle says how the execution ended, in the order that loses nothing: final
 // message, DONE, acknowledgement. It is false when the agent's end came first.
-func (j *job) settle(o *outcome, done *wire.Done) bool {
+// An answer that is too large to send makes done an error.
+func (j *job) settle(o outcome, done *wire.Done) bool {
 	err := j.final(o)
 	if errors.Is(err, nats.ErrMaxPayload) {
 		usage := o.usage
-		*o = j.tooLarge(o.to, "the answer")
+		o = j.tooLarge(o.to, "the answer")
 		o.usage = usage
-		*done = *j.done(*o)
+		*done = *j.done(o)
 		err = j.final(o)
 	}
 	if err == nil {
@@ -35,7 +36,7 @@ func (j *job) settle(o *outcome, done *wire.Done) bool {
 }
 
 // final sends the last message of the result, when the client is to be told.
-func (j *job) final(o *outcome) error {
+func (j *job) final(o outcome) error {
 	if o.to == nil {
 		return nil
 	}
@@ -64,7 +65,7 @@ func (l *loop) storeDone(done *wire.Done) error {
 }
 
 // ackTimeout bounds the wait for the confirmation of an acknowledgement.
-const ackTimeout = 2 * time.Second
+const ackTimeout = time.Second
 
 // acknowledge removes a claim from WORK, until that is confirmed. The handle may
 // change meanwhile, when the consumer is made anew. A claim that the stream's

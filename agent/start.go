@@ -21,11 +21,14 @@ const (
 	firstWait = 50 * time.Millisecond
 	lastWait  = 2 * time.Second
 	// tryTimeout bounds one try; the server answers in milliseconds, or not at all.
-	tryTimeout = 5 * time.Second
+	tryTimeout = 2 * time.Second
 )
 
 // insist tries op until it works, the context ends or the error is permanent.
 func insist(ctx context.Context, op func(context.Context) error, notify backoff.Notify) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	pace := backoff.NewExponentialBackOff()
 	pace.InitialInterval, pace.MaxInterval = firstWait, lastWait
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
@@ -51,6 +54,7 @@ func (a *Agent) open(ctx context.Context, st *store.Store) (*loop, error) {
 	if err != nil {
 		return nil, err
 	}
+	a.notReady(incarnation, errors.New("waiting for the consumer"))
 	l := newLoop(a, st, incarnation)
 	if err := l.subscribe(); err != nil {
 		l.close()
