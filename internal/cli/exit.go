@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"context"
+	"errors"
+
+	"fairlead/client"
+	"fairlead/wire"
+)
+
+// Exit codes, as the root's help lists them.
+const (
+	codeDone        = 0
+	codeNoOutcome   = 1
+	codeUsage       = 2
+	codeRefused     = 3
+	codeBusy        = 4
+	codeFailed      = 5
+	codeLate        = 6
+	codeInterrupted = 130
+)
+
+// exitError is an error with an exit code of its own; without err there is
+// nothing more to say.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+// usage marks an error as the command line's.
+func usage(err error) error { return &exitError{codeUsage, err} }
+
+func exitCode(err error) int {
+	var own *exitError
+	var outcome *client.Error
+	switch {
+	case errors.As(err, &own):
+		return own.code
+	case errors.As(err, &outcome):
+		return outcomeCode(outcome.Reason)
+	case errors.Is(err, context.Canceled):
+		return codeInterrupted
+	}
+	return codeNoOutcome
+}
+
+func outcomeCode(r wire.Reason) int {
+	switch r {
+	case wire.InvalidRequest, wire.ModelNotFound, wire.TooLarge:
+		return codeRefused
+	case wire.QueueFull, wire.Displaced, wire.NoWorker, wire.WorkerGone, wire.ShuttingDown:
+		return codeBusy
+	case wire.DeadlineExceeded, wire.Shed:
+		return codeLate
+	case wire.Cancelled:
+		return codeInterrupted
+	case wire.EngineError, wire.WorkerLost, wire.AttemptsExhausted, wire.ResultLost:
+	}
+	return codeFailed
+}

@@ -1,0 +1,54 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"fairlead/policy"
+)
+
+func policyCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "policy",
+		Short: "Work with policy files",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(&cobra.Command{
+		Use:   "check FILE…",
+		Short: "Check policy files and print what they resolve to",
+		Long: `Check policy files and print what they resolve to.
+
+Every error of every file is printed, with its line, its field, and what would
+be right; the exit code is then 1.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: checkPolicies,
+	})
+	return cmd
+}
+
+func checkPolicies(cmd *cobra.Command, files []string) error {
+	var bad error
+	for _, file := range files {
+		if err := checkPolicy(cmd, file); err != nil {
+			fmt.Fprintln(cmd.ErrOrStderr(), err)
+			bad = &exitError{code: codeNoOutcome}
+		}
+	}
+	return bad
+}
+
+func checkPolicy(cmd *cobra.Command, file string) error {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	p, err := policy.Parse(file, data)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "# %s\n", file)
+	return p.WriteTable(cmd.OutOrStdout())
+}

@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fairlead/client"
+	"fairlead/wire"
+)
+
+type status struct {
+	connection
+	json  bool
+	watch time.Duration
+}
+
+func statusCommand() *cobra.Command {
+	var s status
+	cmd := &cobra.Command{
+		Use:   "status [ID…]",
+		Short: "Show classes and workers, or where requests are",
+		RunE:  func(cmd *cobra.Command, args []string) error { return s.run(cmd, args) },
+	}
+	s.connection.addFlags(cmd)
+	cmd.Flags().BoolVar(&s.json, "json", false, "print the leader's answer as one line of JSON")
+	cmd.Flags().DurationVarP(&s.watch, "watch", "w", 0, "show it again every so often, until interrupted; 0 once")
+	return cmd
+}
+
+func (s *status) run(cmd *cobra.Command, args []string) error {
+	ids, err := parseIDs(args)
+	if err != nil {
+		return usage(err)
+	}
+	if s.watch < 0 {
+		return usage(fmt.Errorf("--watch %v; want a positive duration", s.watch))
+	}
+	c, err := s.open()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if s.watch == 0 {
+		return s.show(cmd.Context(), c, cmd.OutOrStdout(), ids)
+	}
+	return s.repeat(cmd, c, ids)
+}
+
+// repeat shows the state until the command is interrupted, which is its end.
+func (s *status) repeat(cmd *cobra.Command, c *client.Client, ids []uint64) error {
+	ticker := time.NewTicker(s.watch)
+	defer ticker.Stop()
+	for {
+		if !s.json {
+			fmt.Fprint(cmd.OutOrStdout(), clearScreen)
+		}
+		if err := s.show(cmd.Context(), c, cmd.OutOrStdout(), ids); err != nil && cmd.Context().Err() == nil {
+			fmt.Fprintln(cmd.ErrOrStderr(), "fairlead:", err) // a leader may come
+		}
+		select {
+		case <-ticker.C:
+		case <-cmd.Context().Done():
+			return nil
+		}
+	}
+}
+
+// clearScreen is the terminal's own.
+const clearScreen = "\x1b[H\x1b[2J"
+
+func (s *status) show(ctx context.Context, c *client.Client, w io.Writer, ids []uint64) error {
+	st, err := c.Status(ctx, ids...)
+	if err != nil {
+		return err
+	}
+	if s.json {
+		return json.NewEncoder(w).Encode(st)
+	}
+	return writeStatus(w, st, len(ids) > 0)
+}
+
+// writeStatus writes tables for people.
+func writeStatus(w io.Writer, st wire.BrokerStatus, requests bool) error {
+	if requests {
+		return writeRequests(w, st.Requests)
+	}
+	recovering := ""
+	if !st.Recovered {
+		recovering = ", still reading what its predecessor left"
+	}
+	fmt.Fprintf(w, "leader %s, epoch %d%s\n\n", st.Leader, st.Epoch, recovering)
+	if err := writeClasses(w, st.Classes); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	return writeWorkers(w, st.Workers)
+}
