@@ -58,6 +58,11 @@ func (s *script) run(name string, a args) {
 // answer carries out the lines that answer an action.
 func (s *script) answer(name string, a args) {
 	id, attempt := s.attempt(a.words[0])
+	if what := name + " " + a.words[0]; (name == "stored" || name == "ruled") && !s.open[what] {
+		s.fail("%s: not asked for, or answered already; so far:\n%s", what, s.out.String())
+	} else {
+		delete(s.open, what)
+	}
 	switch name {
 	case "stored":
 		s.step(HandedOut{ID: id, Attempt: attempt, Seq: seqOf(id, attempt)})
@@ -84,7 +89,7 @@ func (s *script) answer(name string, a args) {
 }
 
 func (s *script) start(a args) {
-	s.verdict = map[uint64]wire.Verdict{}
+	s.verdict, s.open = map[uint64]wire.Verdict{}, map[string]bool{}
 	s.arb = New(Config{
 		Policy: s.takePolicy(), Epoch: max(1, s.number(a.named["epoch"])), Guards: int(s.number(a.named["guards"])),
 	})
@@ -289,4 +294,3 @@ func idOf(id uint64) string {
 	}
 	return strconv.FormatUint(id, 10)
 }
-

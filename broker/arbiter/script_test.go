@@ -111,6 +111,7 @@ type script struct {
 	beats   map[string]*wire.Heartbeat // last one of each worker
 	claims  map[string]HandOut         // by id.attempt
 	verdict map[uint64]wire.Verdict
+	open    map[string]bool // fenced writes to be answered
 	dones   uint64
 	tokens  uint64
 }
@@ -183,7 +184,7 @@ func (s *script) takePolicy() *policy.Policy {
 	text := s.profile + "uncached_isl_buckets: [{min_tokens: 0, bucket: all}]\npolicy_classes:\n" + s.policy.String()
 	s.policy.Reset()
 	s.profile = ""
-	p, err := policy.Parse([]byte(text))
+	p, err := policy.Parse("script", []byte(text))
 	if err != nil {
 		s.fail("policy: %v\n%s", err, text)
 	}
@@ -208,9 +209,12 @@ func (s *script) step(ev Event) {
 func (s *script) note(act Action) {
 	switch act := act.(type) {
 	case HandOut:
-		s.claims[fmt.Sprintf("%d.%d", act.Claim.ID, act.Claim.Attempt)] = act
+		name := fmt.Sprintf("%d.%d", act.Claim.ID, act.Claim.Attempt)
+		s.claims[name] = act
+		s.open["stored "+name] = true
 	case StoreVerdict:
 		s.verdict[act.Verdict.ID] = act.Verdict
+		s.open[fmt.Sprintf("ruled %d", act.Verdict.ID)] = true
 	}
 }
 

@@ -57,9 +57,11 @@ func (a *Arbiter) verdictStored(ev VerdictStored) {
 	a.answer(v.cancels, r.Seq, wire.CancelFound)
 	claims := r.leftovers()
 	if b := r.booking; b != nil {
-		b.settled = true
 		claims = append(claims, b.claim)
-		a.stop(b, string(v.Reason))
+		if !b.settled {
+			b.settled = true
+			a.stop(b, string(v.Reason))
+		}
 	}
 	a.end(r, End{Seq: ev.Seq, Verdict: ev.Verdict, Claims: claims})
 }
