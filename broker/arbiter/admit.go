@@ -70,7 +70,7 @@ func (c *class) full() string {
 			continue
 		}
 		if most := saturate(*limit, int64(c.ring.serving)); current[i] >= most {
-			return fmt.Sprintf("is full: %s is %d of %d (%d for each of %d workers)", limitNames[i], current[i], most, *limit, c.ring.serving)
+			return fmt.Sprintf("is full: %s is %d, which allows %d now and %d are waiting", limitNames[i], *limit, most, current[i])
 		}
 	}
 	return ""

@@ -50,6 +50,7 @@ type Arbiter struct {
 	free     int // guards without a write under way
 	storing  int // guards with a verdict under way
 	found    *findings
+	saved    Saved // deficits of the predecessor, while requests wait for their model to be heard of
 	requests map[uint64]*request
 	highest  uint64 // id of the newest request seen
 	lowest   uint64 // id of the oldest request ever seen by this arbiter

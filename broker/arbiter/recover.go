@@ -182,16 +182,26 @@ func (a *Arbiter) recovered(ev Recovered) {
 	for _, id := range slices.Sorted(maps.Keys(rest.byID)) {
 		a.clean(rest.byID[id])
 	}
+	a.saved = maps.Clone(ev.Saved)
+	a.restore()
 	a.settleUnnamed()
-	for _, in := range a.order {
-		if s, ok := ev.Saved[in.model]; ok {
-			in.sched.Restore(s)
-		}
+	if unnamed := a.rings[""]; unnamed == nil || unnamed.sched.Len() == 0 {
+		a.saved = nil // nobody waits for a model to be heard of
 	}
 	sortBookings(rest.orphans)
 	a.orphan(rest.orphans)
 	for _, c := range rest.cancels {
 		a.cancel(c)
+	}
+}
+
+// restore gives rings the credit that they had, once they have a backlog.
+func (a *Arbiter) restore() {
+	for _, in := range a.order {
+		if s, ok := a.saved[in.model]; ok && in.sched.Len() > 0 {
+			in.sched.Restore(s)
+			delete(a.saved, in.model)
+		}
 	}
 }
 
@@ -215,6 +225,7 @@ type Saved map[string]drr.State
 // Save returns the present deficits and cursors.
 func (a *Arbiter) Save() Saved {
 	s := make(Saved, len(a.order))
+	maps.Copy(s, a.saved)
 	for _, in := range a.order {
 		if in.sched.Len() > 0 {
 			s[in.model] = in.sched.Snapshot()

@@ -171,6 +171,8 @@ func (a *Arbiter) settleUnnamed() {
 		a.leaveLane(r)
 		a.move(r, a.ring(a.fleet.models[0].Name))
 	}
+	a.restore()
+	a.saved = nil
 }
 
 // move puts a request that waits nowhere into another ring.
