@@ -2,12 +2,14 @@ package broker
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"fairlead/internal/store"
 	"fairlead/wire"
 )
 
@@ -29,6 +31,7 @@ type cleaner struct {
 // report is a message of DONE that is still there.
 type report struct {
 	seq, id uint64
+	final   bool // it may be the request's outcome
 	free    bool // not needed whatever becomes of the request
 }
 
@@ -58,9 +61,9 @@ func (c *cleaner) arrived(id uint64) {
 }
 
 // seen takes in a message of DONE.
-func (c *cleaner) seen(seq, id uint64, _ wire.Status) {
+func (c *cleaner) seen(seq, id uint64, status wire.Status) {
 	c.mu.Lock()
-	c.reports = append(c.reports, report{seq: seq, id: id})
+	c.reports = append(c.reports, report{seq: seq, id: id, final: status.Final()})
 	gone := c.reqs.isGone(id)
 	c.mu.Unlock()
 	if gone {
@@ -76,11 +79,13 @@ func (c *cleaner) alien(seq uint64) {
 	c.hint()
 }
 
-// release says that a message of DONE is not needed any more.
+// release says that a message of DONE that gave a request back is not needed any
+// more. One that may be an outcome stays until its request is gone, whoever says
+// what: this broker may have been deposed without knowing it yet.
 func (c *cleaner) release(seq uint64) {
 	c.mu.Lock()
 	i, ok := slices.BinarySearchFunc(c.reports, seq, func(r report, s uint64) int { return int(int64(r.seq - s)) })
-	if ok {
+	if ok && !c.reports[i].final {
 		c.reports[i].free = true
 	}
 	c.mu.Unlock()
@@ -218,9 +223,12 @@ func (c *cleaner) deleteOne(ctx context.Context, id uint64) error {
 }
 
 func (c *cleaner) purgeDone(ctx context.Context) error {
+	if err := c.askUnknown(ctx); err != nil {
+		return err
+	}
 	c.mu.Lock()
 	n := 0
-	for n < len(c.reports) && (c.reports[n].free || c.reqs.isGone(c.reports[n].id)) {
+	for n < len(c.reports) && c.reports[n].spent(&c.reqs) {
 		n++
 	}
 	last := uint64(0)
@@ -237,5 +245,32 @@ func (c *cleaner) purgeDone(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.reports = slices.Delete(c.reports, 0, n)
+	return nil
+}
+
+// spent reports whether DONE need not hold the report any longer.
+func (r *report) spent(reqs *window) bool { return r.free || reqs.isGone(r.id) }
+
+// askUnknown asks the leader of REQ about the first report, when that is about a
+// request that was never seen here: it would hold up all that follow.
+func (c *cleaner) askUnknown(ctx context.Context) error {
+	c.mu.Lock()
+	ask := len(c.reports) > 0 && !c.reports[0].free && c.reports[0].id >= c.reqs.next
+	var first report
+	if ask {
+		first = c.reports[0]
+	}
+	c.mu.Unlock()
+	if !ask {
+		return nil
+	}
+	_, err := c.b.store.LeaderGet(ctx, c.b.cfg.Names.StreamREQ(), first.id)
+	if !errors.Is(err, store.ErrNotFound) {
+		return err // it is there after all, and will be seen
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reports[0].free = true
+	c.hint()
 	return nil
 }

@@ -429,4 +429,3 @@ policy_classes:
   - {name: a, policy_family: a, cache_bucket: all, quantum: 100%s}
 `, extra)
 }
-

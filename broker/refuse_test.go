@@ -121,7 +121,7 @@ func TestQueueFull(t *testing.T) {
 	w.request("req.a", to)
 	w.request("req.a", to)
 	f := to.failure(wire.QueueFull)
-	if f.Code != 429 || f.RetryAfter < time.Second || !strings.HasPrefix(f.Detail, "class a is full: request_queue_limit_per_worker is 2 of 2") {
+	if f.Code != 429 || f.RetryAfter < time.Second || !strings.HasPrefix(f.Detail, "class a is full: request_queue_limit_per_worker is 2") {
 		t.Fatalf("failure %+v", f)
 	}
 	a := w.worker("w1", nil)
