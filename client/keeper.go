@@ -72,10 +72,10 @@ func (c *Client) kick() {
 // not at all.
 func (c *Client) audit() (again time.Duration) {
 	var ids []uint64
-	open := make(map[uint64]*Pending)
+	open := make(map[uint64][]*Pending) // an id may be listened for twice: by inbox and by id
 	for _, p := range c.pending() {
 		if id := p.inDoubt(); id != 0 {
-			ids, open[id] = append(ids, id), p
+			ids, open[id] = append(ids, id), append(open[id], p)
 		}
 	}
 	for len(ids) > 0 {
@@ -85,8 +85,10 @@ func (c *Client) audit() (again time.Duration) {
 			return askAgain
 		}
 		for _, s := range answer.Requests {
-			if p := open[s.ID]; p != nil && p.judge(s.State, c.cfg.LostGrace) {
-				again = c.cfg.LostGrace
+			for _, p := range open[s.ID] {
+				if p.judge(s.State, c.cfg.LostGrace) {
+					again = c.cfg.LostGrace
+				}
 			}
 		}
 		ids = ids[n:]

@@ -131,7 +131,7 @@ func (r *Request) setHeaders(m *nats.Msg) {
 	}
 	if r.TTL != 0 {
 		set(m, wire.HeaderTTL, r.TTL.String())
-		set(m, wire.HeaderNatsTTL, strconv.FormatFloat(math.Ceil((r.TTL+storeMargin).Seconds()), 'f', 0, 64))
+		set(m, wire.HeaderNatsTTL, strconv.FormatFloat(math.Ceil(r.TTL.Seconds()+storeMargin.Seconds()), 'f', 0, 64))
 	}
 }
 

@@ -49,10 +49,13 @@ func (c *Client) taken(p *Pending, id uint64, ttl time.Duration) {
 	}
 	var until time.Time
 	if ttl > 0 {
-		until = time.Now().Add(ttl + c.cfg.DeadlineGrace)
+		until = time.Now().Add(min(ttl, maxClock) + c.cfg.DeadlineGrace)
 	}
 	p.receipt(id, until)
 }
+
+// maxClock is the longest time to live that the client's own clock ends.
+const maxClock = 100 * 365 * 24 * time.Hour
 
 func (c *Client) newPending(stored, always bool) *Pending {
 	return &Pending{

@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -50,7 +51,7 @@ func TestSubmitPublishesWhatWasAsked(t *testing.T) {
 	if ttl := m.Header.Get(wire.HeaderNatsTTL); ttl != "691" {
 		t.Errorf("Nats-TTL %q, want TTL + 10 min rounded up to 691", ttl)
 	}
-	if string(m.Data) != string(body) {
+	if !bytes.Equal(m.Data, body) {
 		t.Errorf("body %q", m.Data)
 	}
 }
@@ -250,5 +251,26 @@ func ExampleClient_Submit() {
 			return
 		}
 		fmt.Printf("%s\n", chunk.Data)
+	}
+}
+
+// The store's answer may be lost while the request is already being answered:
+// then the answer is the receipt.
+func TestAnAnswerIsAReceipt(t *testing.T) {
+	t.Parallel() // it waits for the store's answer first
+	r := newRig(t, client.Config{})
+	c := r.connect(client.Config{Namespace: "mute"})
+	o := wire.Origin{ID: 77, Attempt: 1, Claim: 1, Worker: "w"}
+	_, err := r.store.NC.Subscribe("mute.req.a", func(m *nats.Msg) {
+		_ = r.store.NC.PublishMsg(&nats.Msg{Subject: m.Header.Get(wire.HeaderReplyTo), Header: o.FinalOK(0, wire.Usage{}), Data: []byte("answer")})
+	})
+	must(t, err)
+	must(t, r.store.NC.FlushWithContext(r.ctx))
+	p, err := c.Submit(r.ctx, client.Request{Class: "a", Body: body})
+	must(t, err)
+	res, err := p.Result(r.ctx)
+	must(t, err)
+	if p.ID != 77 || string(res.Body) != "answer" {
+		t.Errorf("id %d, body %q", p.ID, res.Body)
 	}
 }

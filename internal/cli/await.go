@@ -31,7 +31,7 @@ request alone.`,
 }
 
 func (a *await) run(cmd *cobra.Command, arg string) error {
-	a.output.to(cmd)
+	a.to(cmd)
 	id, err := parseID(arg)
 	if err != nil {
 		return usage(err)

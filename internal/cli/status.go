@@ -24,9 +24,9 @@ func statusCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status [ID…]",
 		Short: "Show classes and workers, or where requests are",
-		RunE:  func(cmd *cobra.Command, args []string) error { return s.run(cmd, args) },
+		RunE:  s.run,
 	}
-	s.connection.addFlags(cmd)
+	s.addFlags(cmd)
 	cmd.Flags().BoolVar(&s.json, "json", false, "print the leader's answer as one line of JSON")
 	cmd.Flags().DurationVarP(&s.watch, "watch", "w", 0, "show it again every so often, until interrupted; 0 once")
 	return cmd

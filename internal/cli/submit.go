@@ -47,8 +47,8 @@ that is printed, on stdout. An interrupt cancels the request.`,
 }
 
 func (s *submit) run(cmd *cobra.Command) error {
-	s.output.to(cmd)
-	req, err := s.ask.request(cmd.InOrStdin())
+	s.to(cmd)
+	req, err := s.request(cmd.InOrStdin())
 	if err != nil {
 		return usage(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -56,7 +57,7 @@ func writeRequests(w io.Writer, requests []wire.RequestStatus) error {
 	for _, r := range requests {
 		attempt := ""
 		if r.Attempt > 0 {
-			attempt = fmt.Sprint(r.Attempt)
+			attempt = strconv.FormatUint(uint64(r.Attempt), 10)
 		}
 		row(t, r.ID, r.State, r.Class, r.Model, attempt, r.Worker, ago(r.WaitMS))
 	}
