@@ -356,26 +356,17 @@ func TestOrder(t *testing.T) {
 	r := w.start(eng, nil)
 	r.ready()
 	subject := w.nc.NewInbox()
-	order := make(chan string, 10)
+	seen := make(chan *nats.Msg, 10)
 	for _, s := range []string{subject, w.st.Names.Done("w1"), "$JS.ACK.test_WORK.>"} {
-		_, err := w.nc.Subscribe(s, func(m *nats.Msg) {
-			switch {
-			case m.Header.Get(wire.HeaderFinal) != "":
-				order <- "final"
-			case s == subject:
-			case strings.HasPrefix(s, "$JS.ACK"):
-				order <- "ack"
-			default:
-				order <- "done"
-			}
-		})
+		_, err := w.nc.ChanSubscribe(s, seen)
 		w.must(err)
 	}
 	w.must(w.nc.Flush())
 	r.hand(wire.Claim{ID: w.ask(request{streaming, reply(subject)})})
-	for _, want := range []string{"final", "done", "ack"} {
-		if got := receive(t, want, order, nil); got != want {
-			t.Fatalf("got %s, want %s", got, want)
+	for i, want := range []string{subject, subject, subject, w.st.Names.Done("w1"), "$JS.ACK."} {
+		m := receive(t, want, seen, nil)
+		if !strings.HasPrefix(m.Subject, want) || (m.Header.Get(wire.HeaderFinal) != "") != (i == 2) {
+			t.Fatalf("message %d on %s, want %s", i, m.Subject, want)
 		}
 	}
 	r.idle()

@@ -249,7 +249,8 @@ func (l *loop) link(s nats.Status) error {
 	return nil
 }
 
-// renew makes the consumer anew in the background; at most one renewal runs.
+// renew makes the consumer anew in the background. One that is under way is
+// broken off: its requests may have been lost with a connection.
 func (l *loop) renew() {
 	if err := l.pulls.reset(); err != nil {
 		l.cfg.Log.Warn().Err(err).Msg("cannot ask for work") // the connection is closed, and will tell
@@ -257,10 +258,15 @@ func (l *loop) renew() {
 	}
 	if l.pulls.renewing {
 		l.pulls.again = true
+		l.pulls.breakOff()
 		return
 	}
-	l.pulls.renewing = true
-	l.tasks.Go(func() { l.renewed <- insist(l.leave, l.pulls.renew, l.complain("make the consumer")) })
+	ctx, cancel := context.WithCancel(l.leave)
+	l.pulls.renewing, l.pulls.breakOff = true, cancel
+	l.tasks.Go(func() {
+		defer cancel()
+		l.renewed <- insist(ctx, l.pulls.renew, l.complain("make the consumer"))
+	})
 }
 
 // renewal takes in that the consumer is there.
@@ -268,10 +274,9 @@ func (l *loop) renewal(err error) {
 	again := l.pulls.again
 	l.pulls.renewing, l.pulls.again = false, false
 	switch {
-	case err != nil: // the agent is at its end, or its connection is
-		return
 	case again:
 		l.renew()
+	case err != nil: // the agent is at its end, or its connection is
 	default:
 		l.pulls.existing = true
 		l.notReady(l.incarnation, l.unfit())

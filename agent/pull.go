@@ -37,6 +37,7 @@ type puller struct {
 	existing bool               // the consumer is there, as far as we know
 	renewing bool               // it is being made
 	again    bool               // it must be made once more after that
+	breakOff context.CancelFunc // of the making that is under way
 }
 
 // fill opens pulls until there are as many as wanted.
