@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -22,10 +23,21 @@ import (
 type Options struct {
 	Host       string // to listen on; default 127.0.0.1
 	Port       int    // to listen on; 0 picks a free one
+	Name       string // of the server; in a cluster it must be unique, and stay the same over restarts
 	StoreDir   string // of JetStream; created if missing, used by one process at a time
 	SyncAlways bool   // flush every write to the disk: survives power loss, costs about ten times
 	MaxPayload int32  // bytes of one message; default 8 MiB
+	Cluster    *Cluster
+	ConfigFile string // a nats-server configuration to use instead of Host, Port, Cluster and MaxPayload
 	Log        zerolog.Logger
+}
+
+// Cluster joins the servers inside several brokers to one.
+type Cluster struct {
+	Name   string
+	Host   string   // to listen on for the other servers; default all addresses
+	Port   int      // the same
+	Routes []string // nats://host:port of the others; naming itself is fine
 }
 
 // Server is a running server.
@@ -74,19 +86,41 @@ func lockDir(dir string) (*flock.Flock, error) {
 	return lock, nil
 }
 
-func start(o Options) (*server.Server, error) {
+// options are the server's own.
+func (o Options) options() (*server.Options, error) {
 	so := &server.Options{
-		ServerName: "fairlead", Host: o.Host, Port: o.Port, JetStream: true, StoreDir: o.StoreDir, SyncAlways: o.SyncAlways,
-		MaxPayload: o.MaxPayload, PingInterval: pingInterval, NoSigs: true, DisableJetStreamBanner: true,
+		ServerName: o.Name, Host: o.Host, Port: o.Port, SyncAlways: o.SyncAlways, MaxPayload: o.MaxPayload, PingInterval: pingInterval,
 	}
-	if so.Host == "" {
-		so.Host = "127.0.0.1"
+	if o.ConfigFile != "" {
+		var err error
+		if so, err = server.ProcessConfigFile(o.ConfigFile); err != nil {
+			return nil, fmt.Errorf("embedded NATS: configuration: %w", err)
+		}
 	}
-	if so.Port == 0 {
-		so.Port = server.RANDOM_PORT
+	so.JetStream, so.NoSigs, so.DisableJetStreamBanner = true, true, true
+	orDefault(&so.StoreDir, o.StoreDir)
+	orDefault(&so.ServerName, "fairlead")
+	orDefault(&so.Host, "127.0.0.1")
+	orDefault(&so.Port, server.RANDOM_PORT)
+	orDefault(&so.MaxPayload, defaultMaxPayload)
+	if o.Cluster != nil && o.ConfigFile == "" {
+		so.Cluster = server.ClusterOpts{Name: o.Cluster.Name, Host: o.Cluster.Host, Port: o.Cluster.Port}
+		so.Routes = server.RoutesFromStr(strings.Join(o.Cluster.Routes, ","))
 	}
-	if so.MaxPayload == 0 {
-		so.MaxPayload = defaultMaxPayload
+	return so, nil
+}
+
+func orDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+func start(o Options) (*server.Server, error) {
+	so, err := o.options()
+	if err != nil {
+		return nil, err
 	}
 	s, err := server.NewServer(so)
 	if err != nil {
@@ -98,7 +132,7 @@ func start(o Options) (*server.Server, error) {
 	for began := time.Now(); !s.ReadyForConnections(startLook); {
 		if log.fatal.Load() || time.Since(began) > startTimeout {
 			s.Shutdown()
-			return nil, fmt.Errorf("embedded NATS on %s:%d did not start: %w", so.Host, o.Port, log.reason())
+			return nil, fmt.Errorf("embedded NATS on %s:%d did not start: %w", so.Host, so.Port, log.reason())
 		}
 	}
 	return s, nil
@@ -107,9 +141,10 @@ func start(o Options) (*server.Server, error) {
 // URL is where clients and agents connect.
 func (s *Server) URL() string { return s.nats.ClientURL() }
 
-// Connect makes a connection inside the process.
-func (s *Server) Connect(name string) (*nats.Conn, error) {
-	nc, err := nats.Connect("", append(store.Reconnect(name), nats.InProcessServer(s.nats))...)
+// Connect makes a connection inside the process; opts may carry credentials.
+func (s *Server) Connect(name string, opts ...nats.Option) (*nats.Conn, error) {
+	opts = append(append(store.Reconnect(name), nats.InProcessServer(s.nats)), opts...)
+	nc, err := nats.Connect("", opts...)
 	if err != nil {
 		return nil, fmt.Errorf("connect to embedded NATS: %w", err)
 	}

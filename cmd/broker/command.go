@@ -3,7 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,6 +26,10 @@ type settings struct {
 	creds      string
 	natsHost   string
 	natsPort   int
+	natsConfig string
+	cluster    string
+	clusterAt  string
+	routes     []string
 	storeDir   string
 	syncAlways bool
 	policy     string
@@ -42,9 +48,13 @@ func (s *settings) addFlags(cmd *cobra.Command) {
 	f.StringVar(&s.name, "name", "", "name of this broker in logs and as leader (default: the host's name and a random part)")
 	f.StringVar(&s.namespace, "namespace", "", "prefix of all subjects and streams, so that several Fairleads share an account")
 	f.StringVar(&s.natsURL, "nats-url", "", "external NATS to use instead of the embedded server")
-	f.StringVar(&s.creds, "nats-creds", "", "credentials file for --nats-url")
+	f.StringVar(&s.creds, "nats-creds", "", "credentials file for --nats-url or --nats-config")
 	f.StringVar(&s.natsHost, "nats-host", "127.0.0.1", "address that the embedded NATS server listens on; 0.0.0.0 for all")
 	f.IntVar(&s.natsPort, "nats-port", 4222, "port of the embedded NATS server")
+	f.StringVar(&s.natsConfig, "nats-config", "", "nats-server configuration for the embedded server, instead of the flags about it")
+	f.StringVar(&s.cluster, "cluster-name", "", "join the embedded servers of several brokers to a cluster of this name; needs --name and --routes")
+	f.StringVar(&s.clusterAt, "cluster-listen", "0.0.0.0:6222", "address for the other servers of the cluster")
+	f.StringSliceVar(&s.routes, "routes", nil, "nats://host:port of the cluster's servers, with commas; the list may be the same everywhere")
 	f.StringVar(&s.storeDir, "store-dir", "fairlead-data", "folder of the embedded server's streams")
 	f.BoolVar(&s.syncAlways, "sync-always", false, "flush every write to the disk: survives power loss, costs about ten times")
 	f.StringVar(&s.policy, "policy", "", "policy file; without one there is a single class (SIGHUP reads it again)")
@@ -60,14 +70,15 @@ func (s *settings) check() error {
 	if s.replicas != 1 && s.replicas != 3 && s.replicas != 5 {
 		errs = append(errs, fmt.Errorf("--replicas is %d: want 1, 3 or 5", s.replicas))
 	}
-	if s.natsURL == "" && s.replicas != 1 {
-		errs = append(errs, errors.New("--replicas needs a NATS cluster: name one with --nats-url"))
+	if s.natsURL == "" && s.cluster == "" && s.natsConfig == "" && s.replicas != 1 {
+		errs = append(errs, errors.New("--replicas needs a NATS cluster: name one with --nats-url, or make one with --cluster-name"))
 	}
+	errs = append(errs, s.checkCluster()...)
 	if s.natsPort < 0 || s.natsPort > 65535 {
 		errs = append(errs, fmt.Errorf("--nats-port is %d: want 0 (any free port) to 65535", s.natsPort))
 	}
-	if s.creds != "" && s.natsURL == "" {
-		errs = append(errs, errors.New("--nats-creds is for --nats-url, which is missing"))
+	if s.creds != "" && s.natsURL == "" && s.natsConfig == "" {
+		errs = append(errs, errors.New("--nats-creds is for --nats-url or --nats-config, which are missing"))
 	}
 	if s.maxBytes < 0 {
 		errs = append(errs, fmt.Errorf("--max-bytes is %d: want 0 (no limit) or more", s.maxBytes))
@@ -82,6 +93,40 @@ func (s *settings) check() error {
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
+}
+
+// checkCluster refuses half a cluster.
+func (s *settings) checkCluster() (errs []error) {
+	if s.natsURL != "" && (s.cluster != "" || s.natsConfig != "") {
+		errs = append(errs, errors.New("--nats-url uses no embedded server: leave out --cluster-name and --nats-config"))
+	}
+	if s.cluster == "" {
+		if len(s.routes) > 0 {
+			errs = append(errs, errors.New("--routes is for --cluster-name, which is missing"))
+		}
+		return errs
+	}
+	if s.natsConfig != "" {
+		errs = append(errs, errors.New("--nats-config says what the cluster is: leave out --cluster-name"))
+	}
+	if s.name == "" || len(s.routes) == 0 {
+		errs = append(errs, errors.New("--cluster-name needs --name, unique and the same at every start, and --routes"))
+	}
+	if _, _, err := s.clusterAddr(); err != nil {
+		errs = append(errs, err)
+	}
+	return errs
+}
+
+func (s *settings) clusterAddr() (host string, port int, err error) {
+	host, p, err := net.SplitHostPort(s.clusterAt)
+	if err == nil {
+		port, err = strconv.Atoi(p)
+	}
+	if err != nil || port < 1 || port > 65535 {
+		return "", 0, fmt.Errorf("--cluster-listen is %q: want host:port", s.clusterAt)
+	}
+	return host, port, nil
 }
 
 // loadPolicy reads the policy file; without one there is the synthetic default.

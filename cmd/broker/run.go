@@ -87,29 +87,38 @@ func brokerName(name string) string {
 
 // connect starts the embedded server, or joins an external one.
 func connect(s *settings, log zerolog.Logger) (*nats.Conn, func() error, error) {
+	var opts []nats.Option
+	if s.creds != "" {
+		opts = append(opts, nats.UserCredentials(s.creds))
+	}
 	if s.natsURL != "" {
-		opts := store.Reconnect("fairlead-broker")
-		if s.creds != "" {
-			opts = append(opts, nats.UserCredentials(s.creds))
-		}
-		nc, err := nats.Connect(s.natsURL, opts...)
+		nc, err := nats.Connect(s.natsURL, append(store.Reconnect("fairlead-broker"), opts...)...)
 		if err != nil {
 			return nil, nil, fmt.Errorf("connect to --nats-url: %w", err)
 		}
 		return nc, func() error { nc.Close(); return nil }, nil
 	}
-	srv, err := embedded.Start(embedded.Options{
-		Host: s.natsHost, Port: s.natsPort, StoreDir: s.storeDir, SyncAlways: s.syncAlways, Log: log.With().Str("part", "nats").Logger(),
-	})
+	srv, err := embedded.Start(s.embedded(log.With().Str("part", "nats").Logger()))
 	if err != nil {
 		return nil, nil, err
 	}
-	nc, err := srv.Connect("fairlead-broker")
+	nc, err := srv.Connect("fairlead-broker", opts...)
 	if err != nil {
 		return nil, nil, errors.Join(err, srv.Stop())
 	}
 	log.Info().Str("url", srv.URL()).Str("store", s.storeDir).Msg("embedded NATS listens")
 	return nc, func() error { nc.Close(); return srv.Stop() }, nil
+}
+
+func (s *settings) embedded(log zerolog.Logger) embedded.Options {
+	o := embedded.Options{
+		Host: s.natsHost, Port: s.natsPort, Name: s.name, StoreDir: s.storeDir, SyncAlways: s.syncAlways, ConfigFile: s.natsConfig, Log: log,
+	}
+	if s.cluster != "" {
+		host, port, _ := s.clusterAddr() // checked at the start
+		o.Cluster = &embedded.Cluster{Name: s.cluster, Host: host, Port: port, Routes: s.routes}
+	}
+	return o
 }
 
 // reloads reads the policy again at every SIGHUP. A bad file changes nothing.
