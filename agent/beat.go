@@ -15,6 +15,7 @@ type beat struct {
 	interval time.Duration
 	seq      uint64
 	last     time.Time
+	audited  time.Time // last audit
 	dirty    bool
 	timer    *time.Timer
 }
@@ -54,6 +55,8 @@ func (l *loop) pulse() {
 	if l.pulls.overdue(now) {
 		l.cfg.Log.Warn().Msg("pulls stay unanswered; making the consumer anew")
 		l.renew()
+	} else if l.beat.auditDue(now) {
+		l.audit()
 	}
 }
 

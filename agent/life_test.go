@@ -306,6 +306,51 @@ func TestConsumerLostUnderARunningCall(t *testing.T) {
 	}
 }
 
+func TestLostDelivery(t *testing.T) {
+	w := newWorldWithStreams(t)
+	eng := newFake()
+	r := w.start(eng, nil)
+	r.ready()
+	receiveNoError(t, r.agent)
+	work, err := w.st.JS.Stream(t.Context(), w.st.Names.StreamWORK())
+	w.must(err)
+	// A thief's pulls stand in the agent's line: some claim goes to it and is never seen again.
+	thief, stolen := w.inbox()
+	for c := range work.ListConsumers(t.Context()).Info() {
+		for range 3 {
+			w.must(w.nc.PublishRequest("$JS.API.CONSUMER.MSG.NEXT."+w.st.Names.StreamWORK()+"."+c.Name, thief, []byte(`{"batch":1,"expires":60000000000}`)))
+		}
+	}
+	w.must(w.nc.Flush())
+	const claims = 6
+	for range claims {
+		r.hand(wire.Claim{ID: w.ask(request{body: "{}"})})
+	}
+	receive(t, "a theft", stolen, nil)
+	for range claims {
+		receive(t, "a call", eng.calls, nil).end <- fakeEnd{}
+	}
+	for range claims {
+		r.done()
+	}
+	r.idle()
+	if len(eng.calls) != 0 {
+		t.Error("a claim ran twice")
+	}
+}
+
+// receiveNoError waits until the agent is ready.
+func receiveNoError(t *testing.T, a *Agent) {
+	t.Helper()
+	for late := time.After(patience); a.Ready() != nil; {
+		select {
+		case <-late:
+			t.Fatal(a.Ready())
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
 func TestBrokerRemovedTheClaim(t *testing.T) {
 	w := newWorldWithStreams(t)
 	eng := newFake()

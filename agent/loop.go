@@ -35,7 +35,9 @@ type loop struct {
 	hold        time.Time // the engine said busy until then
 	draining    bool
 	superseded  bool
-	lost        int // claims that could not be settled before the end
+	auditing    bool // an audit is under way
+	surplus     int  // audits in a row that found deliveries which never arrived
+	lost        int  // claims that could not be settled before the end
 
 	inbox    string // starts the subjects of answers to this agent
 	subs     []*nats.Subscription
@@ -46,6 +48,7 @@ type loop struct {
 	reports  chan report   // from jobs
 	renewed  chan error    // from the renewal of the consumer
 	checks   chan health   // from the health check
+	audits   chan int      // claims delivered, as the server counts
 	sick     chan struct{} // asks for a health check at once
 	closed   chan struct{} // nobody reads the others any more
 
@@ -66,6 +69,7 @@ func newLoop(a *Agent, st *store.Store, incarnation uint64) *loop {
 		reports:  make(chan report, 64),
 		renewed:  make(chan error, 1),
 		checks:   make(chan health, 1),
+		audits:   make(chan int, 1),
 		sick:     make(chan struct{}, 1),
 		closed:   make(chan struct{}),
 		health:   health{err: errors.New("the engine has not been checked yet")},
@@ -138,6 +142,8 @@ func (l *loop) run(stop, abort context.Context) error {
 			l.renewal(err)
 		case h := <-l.checks:
 			l.checked(h)
+		case n := <-l.audits:
+			l.audited(n)
 		case <-l.beat.due():
 			l.pulse()
 		case <-stopped:
