@@ -249,6 +249,14 @@ func printed(act Action) string {
 	return fmt.Sprintf("%#v", act)
 }
 
+func printedAll(acts []Action) []string {
+	list := make([]string, len(acts))
+	for i, act := range acts {
+		list[i] = printed(act)
+	}
+	return list
+}
+
 func extras(x HandOut) string {
 	text := fmt.Sprintf(", class %s, cost %d", x.Claim.Class, x.Cost)
 	if x.Claim.Rank != wire.AnyRank {
