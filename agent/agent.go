@@ -84,7 +84,11 @@ func (a *Agent) connect() (*nats.Conn, func(), error) {
 	}
 	log := a.cfg.Log
 	opts := append(store.Reconnect("fairlead agent "+a.cfg.Worker),
-		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { log.Warn().Err(err).Msg("lost the connection to NATS") }),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if err != nil { // nil: this side closed it
+				log.Warn().Err(err).Msg("lost the connection to NATS")
+			}
+		}),
 		nats.ReconnectHandler(func(*nats.Conn) { log.Info().Msg("connected to NATS again") }),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { log.Warn().Err(err).Msg("NATS reports an error") }),
 	)
