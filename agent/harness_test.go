@@ -25,14 +25,14 @@ const patience = 10 * time.Second
 
 // world is a real server with the streams, and a broker played by hand.
 type world struct {
-	t    *testing.T
+	t    testing.TB
 	opts *server.Options
 	srv  *server.Server
 	nc   *nats.Conn
 	st   *store.Store
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t testing.TB) *world {
 	t.Helper()
 	w := &world{t: t, opts: &server.Options{
 		Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true, MaxPayload: 64 << 10,
@@ -48,7 +48,7 @@ func newWorld(t *testing.T) *world {
 }
 
 // newWorldWithStreams is a world in which a broker has been.
-func newWorldWithStreams(t *testing.T) *world {
+func newWorldWithStreams(t testing.TB) *world {
 	w := newWorld(t)
 	w.must(w.st.Ensure(t.Context(), store.Options{}))
 	return w
@@ -165,7 +165,7 @@ type rig struct {
 }
 
 // in makes a subtest the one that fails.
-func (w *world) in(t *testing.T) (back func()) {
+func (w *world) in(t testing.TB) (back func()) {
 	outer := w.t
 	w.t = t
 	return func() { w.t = outer }
@@ -236,7 +236,7 @@ func (r *rig) listen() {
 }
 
 // receive takes from a channel until ok says that it is what was waited for.
-func receive[T any](t *testing.T, what string, from <-chan T, ok func(T) bool) T {
+func receive[T any](t testing.TB, what string, from <-chan T, ok func(T) bool) T {
 	t.Helper()
 	late := time.After(patience)
 	for {

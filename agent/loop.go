@@ -215,7 +215,7 @@ func (l *loop) take(m *nats.Msg) {
 		return
 	}
 	if l.ledger.settled[seq] {
-		l.tasks.Go(func() { l.acknowledge(seq, func() string { return m.Reply }) })
+		l.tasks.Go(func() { l.acknowledgeAgain(seq, m.Reply) })
 		return
 	}
 	e := &entry{seq: seq, taken: time.Now()}

@@ -53,6 +53,14 @@ func (j *job) final(o outcome) error {
 	return o.to.final(j.l.leave, index, h, o.body)
 }
 
+// acknowledgeAgain answers a delivery that crossed the acknowledgement of its
+// claim.
+func (l *loop) acknowledgeAgain(seq uint64, reply string) {
+	if err := l.acknowledge(seq, func() string { return reply }); err != nil {
+		l.cfg.Log.Debug().Err(err).Uint64("claim", seq).Msg("left a settled claim unacknowledged")
+	}
+}
+
 // storeDone publishes the report until it is stored.
 func (l *loop) storeDone(done *wire.Done) error {
 	msg := nats.NewMsg(l.st.Names.Done(l.cfg.Worker))

@@ -20,7 +20,7 @@ func TestReadOptions(t *testing.T) {
 func TestReadOptionsErrors(t *testing.T) {
 	for body, want := range map[string]string{
 		"":                    "body: is empty, want a JSON object",
-		" \n":                 "body: is empty, want a JSON object",
+		"\n":                  "body: is empty, want a JSON object",
 		"[1]":                 "body: it is a JSON array",
 		"{":                   "body: not a JSON object",
 		`{"stream":"yes"}`:    "body: stream is a JSON string, want bool",

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -37,7 +38,7 @@ Exit codes: 0 left in order, 1 failed, 3 superseded by a newer agent of the same
 			}
 			stop, abort, release := daemon.Signals(cmd.Context(), s.Grace)
 			defer release()
-			return run(cmd, s, stop, abort)
+			return run(stop, abort, s, cmd.ErrOrStderr())
 		},
 	}
 	s.addFlags(cmd.Flags())
@@ -48,8 +49,8 @@ Exit codes: 0 left in order, 1 failed, 3 superseded by a newer agent of the same
 }
 
 // run wires engine, agent and HTTP together, and ends with the agent.
-func run(cmd *cobra.Command, s *settings, stop, abort context.Context) error {
-	log, err := s.Logger(cmd.ErrOrStderr())
+func run(stop, abort context.Context, s *settings, stderr io.Writer) error {
+	log, err := s.Logger(stderr)
 	if err != nil {
 		return err
 	}

@@ -63,7 +63,7 @@ func Healthcheck(ctx context.Context, addr, path string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+path, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+path, http.NoBody)
 	if err != nil {
 		return fmt.Errorf("health check: %w", err)
 	}

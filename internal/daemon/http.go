@@ -60,7 +60,7 @@ type Server struct {
 // Listen takes the address, so that a clash shows at the start. Port 0 takes a
 // free one.
 func Listen(addr string, h http.Handler) (*Server, error) {
-	l, err := net.Listen("tcp", addr)
+	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", addr)
 	if err != nil {
 		return nil, fmt.Errorf("listen on --http %s: %w", addr, err)
 	}

@@ -100,7 +100,7 @@ func (e *Engine) Healthy(ctx context.Context) error {
 }
 
 func (e *Engine) get(ctx context.Context, path string) (int, []byte, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, e.base.JoinPath(path).String(), nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, e.base.JoinPath(path).String(), http.NoBody)
 	if err != nil {
 		return 0, nil, fmt.Errorf("GET %s: %w", path, err)
 	}

@@ -3,6 +3,7 @@ package openai
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -71,7 +72,7 @@ func (a answer) read(resp *http.Response, body io.Reader) (engine.Result, error)
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")) // an unreadable one is treated as JSON
 	if kind == "text/event-stream" {
 		if !a.req.Stream {
-			return engine.Result{}, fmt.Errorf("the engine streams an answer to a request that did not ask for it")
+			return engine.Result{}, errors.New("the engine streams an answer to a request that did not ask for it")
 		}
 		return a.stream(body)
 	}
