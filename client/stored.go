@@ -116,15 +116,17 @@ func (p *Pending) settle(late bool) {
 }
 
 // readStored reads what the stream's leader says is stored, repeating what a
-// lagging replica or an election spoils.
+// lagging replica, an election or a lost connection spoils: like a request with
+// an inbox, it waits as long as ctx allows.
 func (p *Pending) readStored(ctx context.Context) error {
+	started := time.Now()
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
 		err := p.readOnce(ctx)
-		if err != nil && (ctx.Err() != nil || !repeatable(err)) {
+		if err != nil && (ctx.Err() != nil || !repeatable(err) || absent(err) && time.Since(started) > nobodyWait) {
 			err = backoff.Permanent(err)
 		}
 		return struct{}{}, err
-	}, backoff.WithBackOff(quickBackoff()), backoff.WithMaxElapsedTime(p.c.cfg.PublishTimeout))
+	}, backoff.WithBackOff(quickBackoff()), backoff.WithMaxElapsedTime(0))
 	return err
 }
 

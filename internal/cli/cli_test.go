@@ -185,64 +185,6 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-func TestStatus(t *testing.T) {
-	r := newRig(t)
-	r.leader("blue.ctl.status", func(body string) any {
-		if body == `{"ids":[7,8]}` {
-			return wire.BrokerStatus{Recovered: true, Requests: []wire.RequestStatus{
-				{ID: 7, State: wire.StateRunning, Class: "a", Model: "m", Attempt: 2, Worker: "gpu-1", WaitMS: 1234},
-				{ID: 8, State: wire.StateEnded},
-			}}
-		}
-		return wire.BrokerStatus{
-			Leader: "b1", Epoch: 3,
-			Classes: []wire.ClassStatus{{Model: "m", Class: "a", Queued: 4, QueuedTokens: 2048, OldestWaitMS: 61500, Running: 1, Completed: 9, Share: 0.75, Entitlement: 0.8, Deficit: -5}},
-			Workers: []wire.WorkerStatus{{Worker: "gpu-1", State: "ready", Models: []string{"m"}, Ranks: 1, Slots: 4, Used: 1, PrefillTokens: 512, LastSeenMS: 40}},
-		}
-	})
-	got := r.run("", "status")
-	want := `leader b1, epoch 3, still reading what its predecessor left
-
-MODEL  CLASS  QUEUED  TOKENS  OLDEST  RUNNING  COMPLETED  FAILED  DISPATCHED TOKENS  SHARE   ENTITLED  DEFICIT
-m      a      4       2048    1m2s    1        9          0       0                  75.0 %  80.0 %    -5
-
-WORKER  STATE  SLOTS  PREFILL TOKENS  RANKS  SEEN    MODELS
-gpu-1   ready  1/4    512             1      0s ago  m
-`
-	if diff := cmp.Diff(run{0, want, ""}, got, cmp.AllowUnexported(run{})); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
-	got = r.run("", "status", "7", "8")
-	want = `ID  STATE    CLASS  MODEL  ATTEMPT  WORKER  WAIT
-7   running  a      m      2        gpu-1   1.2s
-8   ended    -      -      -        -       0s
-`
-	if diff := cmp.Diff(run{0, want, ""}, got, cmp.AllowUnexported(run{})); diff != "" {
-		t.Errorf("-want +got\n%s", diff)
-	}
-	got = r.run("", "status", "--json")
-	var st wire.BrokerStatus
-	if err := json.Unmarshal([]byte(got.out), &st); err != nil || st.Leader != "b1" || strings.Count(got.out, "\n") != 1 {
-		t.Errorf("%+v: %v", got, err)
-	}
-}
-
-func TestStatusWatch(t *testing.T) {
-	r := newRig(t)
-	ctx, interrupt := context.WithCancel(r.ctx)
-	asked := 0
-	r.leader("blue.ctl.status", func(string) any {
-		if asked++; asked == 3 {
-			interrupt()
-		}
-		return wire.BrokerStatus{Leader: "b1", Recovered: true}
-	})
-	got := r.runIn(ctx, "", "status", "--watch", "1ms", "--json")
-	if n := strings.Count(got.out, "\n"); got.code != 0 || n < 2 {
-		t.Errorf("%d lines, %+v", n, got)
-	}
-}
-
 func TestPolicyCheck(t *testing.T) {
 	good := filepath.Join("..", "..", "examples", "premium-regular.yaml")
 	bad := filepath.Join(t.TempDir(), "bad.yaml")
