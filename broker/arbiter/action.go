@@ -53,8 +53,9 @@ type Finish struct {
 // request is over.
 type DropClaim struct{ Seq uint64 }
 
-// ReleaseDone says that a message in DONE that gave a request back is no longer
-// needed: its attempt number lives on in a newer claim.
+// ReleaseDone says that a message in DONE is no longer needed whatever becomes of
+// its request: its attempt number lives on in a newer claim, or the request is
+// over. Messages about a request that finishes are released by Finish as well.
 type ReleaseDone struct{ Seq uint64 }
 
 // SyncDone asks to read DONE up to its present end. Answer: [DoneSynced].

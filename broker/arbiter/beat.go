@@ -92,6 +92,9 @@ func (w *worker) fit(n int) {
 	for len(w.ranks) < n {
 		w.ranks = append(w.ranks, rank{})
 	}
+	if len(w.ranks) == n {
+		return
+	}
 	for len(w.ranks) > n {
 		gone := w.ranks[len(w.ranks)-1]
 		w.ranks = w.ranks[:len(w.ranks)-1]
@@ -149,16 +152,7 @@ func (a *Arbiter) reconcile(w *worker, h *wire.Heartbeat) {
 			a.stop(b, "the request is over")
 		}
 	}
-	var silent []*booking
-	for _, b := range w.bookings {
-		if b.heard != w.beats && b.claim != 0 {
-			silent = append(silent, b)
-		}
-	}
-	sortBookings(silent)
-	for _, b := range silent {
-		a.unheard(b)
-	}
+	a.unheard(w)
 }
 
 // patience is how many heartbeats in a row something must look wrong before it
@@ -182,17 +176,27 @@ func (a *Arbiter) stranger(w *worker, f *wire.InFlight, times int) {
 	})
 }
 
-// unheard is a claim that a live worker should have and does not list. When the
-// request is over, the claim has been acknowledged; else it is still to be
-// pulled, or something was lost.
-func (a *Arbiter) unheard(b *booking) {
-	b.absent++
-	switch {
-	case b.absent < patience:
-	case b.settled:
-		a.unbook(b)
-	case !b.checking && a.found == nil:
-		b.checking = true
+// unheard looks at the claims that a live worker should have and does not list.
+// When the request is over, the claim has been acknowledged; else it is still to
+// be pulled, or something was lost.
+func (a *Arbiter) unheard(w *worker) {
+	var doubts []*booking
+	for _, b := range w.bookings {
+		if b.heard == w.beats || b.claim == 0 {
+			continue
+		}
+		b.absent++
+		switch {
+		case b.absent < patience:
+		case b.settled:
+			a.unbook(b)
+		case !b.checking && a.found == nil:
+			b.checking = true
+			doubts = append(doubts, b)
+		}
+	}
+	sortBookings(doubts)
+	for _, b := range doubts {
 		a.emit(CheckClaim{ID: b.id, Claim: b.claim})
 	}
 }

@@ -83,7 +83,14 @@ type fifo[T any] struct {
 	first int
 }
 
-func (f *fifo[T]) push(v T) { f.items = append(f.items, v) }
+func (f *fifo[T]) push(v T) {
+	if len(f.items) == cap(f.items) && f.first > len(f.items)/2 {
+		n := copy(f.items, f.items[f.first:])
+		clear(f.items[n:])
+		f.items, f.first = f.items[:n], 0
+	}
+	f.items = append(f.items, v)
+}
 func (f *fifo[T]) len() int { return len(f.items) - f.first }
 
 func (f *fifo[T]) pop() T {

@@ -148,6 +148,9 @@ func (w *world) do(act Action) {
 	switch act := act.(type) {
 	case HandOut:
 		w.tally.HandOuts++
+		if w.chance(12) {
+			w.soonInTerm(func() { w.cancel(act.Claim.ID) })
+		}
 		w.soonInTerm(func() { w.storeClaim(act) })
 	case StoreVerdict:
 		w.soonInTerm(func() { w.storeVerdict(act) })
