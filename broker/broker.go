@@ -101,18 +101,23 @@ func quiet(ctx context.Context, err error) error {
 	return err
 }
 
+// ensureTimeout bounds one try: a cluster without enough servers does not answer.
+const ensureTimeout = 3 * time.Second
+
 // ensureStreams waits for a store that answers; a foreign stream, or JetStream
 // being off, does not mend itself.
 func (b *Broker) ensureStreams(ctx context.Context) error {
 	said := false
 	op := func() (struct{}, error) {
-		err := b.store.Ensure(ctx, b.cfg.Streams)
+		try, cancel := context.WithTimeout(ctx, ensureTimeout)
+		defer cancel()
+		err := b.store.Ensure(try, b.cfg.Streams)
 		if err != nil && store.Permanent(err) {
 			return struct{}{}, backoff.Permanent(err)
 		}
 		if err != nil && !said {
 			said = true
-			b.log.Warn().Err(err).Msg("the store is not ready; waiting for it")
+			b.log.Warn().Err(err).Msg("the store is not ready (in a cluster: a majority of its servers must run); waiting for it")
 		}
 		if err != nil {
 			b.set(roleStarting, 0, err)
