@@ -377,27 +377,11 @@ func TestStreamsAppearLater(t *testing.T) {
 	eng := newFake()
 	eng.script = words
 	r := w.start(eng, nil)
-	receiveReady(t, r.agent, "waiting for stream test_REQ")
+	r.log.says(t, "waiting for stream test_REQ: start a broker")
 	w.must(w.st.Ensure(t.Context(), store.Options{}))
 	r.ready()
 	r.hand(wire.Claim{ID: w.ask(request{body: "{}"})})
 	r.done()
-}
-
-// receiveReady waits for the agent to say why it is not ready.
-func receiveReady(t *testing.T, a *Agent, want string) {
-	t.Helper()
-	late := time.After(patience)
-	for {
-		if err := a.Ready(); err != nil && strings.Contains(err.Error(), want) {
-			return
-		}
-		select {
-		case <-late:
-			t.Fatalf("never not ready because of %q: %v", want, a.Ready())
-		case <-time.After(time.Millisecond):
-		}
-	}
 }
 
 func TestConfigErrors(t *testing.T) {

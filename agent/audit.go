@@ -39,7 +39,7 @@ func (l *loop) audit() {
 // audited takes in how many claims the server counts as delivered to us.
 func (l *loop) audited(delivered int) {
 	l.auditing = false
-	if delivered <= len(l.ledger.entries) {
+	if delivered <= len(l.ledger.entries)+len(l.unreadable) {
 		l.surplus = 0
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -14,7 +15,7 @@ import (
 // drain stops taking work: what waits for a slot, and what still comes in, goes
 // back; what runs is finished.
 func (l *loop) drain() {
-	if l.draining {
+	if l.draining || l.superseded {
 		return
 	}
 	l.draining = true
@@ -25,9 +26,8 @@ func (l *loop) drain() {
 }
 
 func (l *loop) giveBackWaiting() {
-	for e := l.ledger.start(); e != nil; e = l.ledger.start() {
-		j := e.job
-		l.tasks.Go(func() { j.giveBack() })
+	for _, e := range slices.Clone(l.ledger.queue) {
+		l.withdraw(e, outcome{status: wire.StatusReturned, detail: errAborted.Error()})
 	}
 }
 
@@ -51,7 +51,8 @@ func (l *loop) supersede(reason string) {
 	l.notReady(l.incarnation, ErrSuperseded)
 	l.endLeave(ErrSuperseded) // first: no job may still speak when its call ends
 	l.endLife(ErrSuperseded)
-	for e := l.ledger.start(); e != nil; e = l.ledger.start() {
+	for _, e := range slices.Clone(l.ledger.queue) {
+		l.ledger.withdraw(e)
 		l.ledger.remove(e) // never started: no job will report its end
 	}
 }
@@ -94,11 +95,22 @@ func (l *loop) command(m *nats.Msg) {
 	case wire.CommandStop:
 		l.supersede(c.Reason)
 	case wire.CommandCancel:
-		if e := l.ledger.find(&c); e != nil {
-			l.cfg.Log.Debug().Uint64("id", c.ID).Str("reason", c.Reason).Msg("cancelled")
-			e.job.cancel(errCancelled)
-		}
+		l.cancel(&c)
 	default:
 		l.cfg.Log.Warn().Str("kind", string(c.Kind)).Msg("unknown command of a newer broker; ignored")
 	}
+}
+
+// cancel ends the execution that a command names, if it is here.
+func (l *loop) cancel(c *wire.Command) {
+	e := l.ledger.find(c)
+	if e == nil {
+		return
+	}
+	l.cfg.Log.Debug().Uint64("id", c.ID).Str("reason", c.Reason).Msg("cancelled")
+	if e.phase == waiting {
+		l.withdraw(e, outcome{status: wire.StatusCancelled, reason: wire.Cancelled})
+		return
+	}
+	e.job.cancel(errCancelled)
 }

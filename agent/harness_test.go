@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -86,6 +87,23 @@ func (w *world) connect() *nats.Conn {
 	return nc
 }
 
+// logLines is a log that a test can wait on.
+type logLines chan string
+
+func (l logLines) Write(line []byte) (int, error) {
+	select {
+	case l <- string(line):
+	default: // nobody waits for so much
+	}
+	return len(line), nil
+}
+
+// says waits for a line of the log.
+func (l logLines) says(t testing.TB, what string) {
+	t.Helper()
+	receive(t, "the log to say "+what, l, func(line string) bool { return strings.Contains(line, what) })
+}
+
 // fake is an engine whose calls a test steers.
 type fake struct {
 	mu     sync.Mutex
@@ -159,6 +177,7 @@ type rig struct {
 	agent       *Agent
 	stop, abort context.CancelFunc
 	ended       chan error
+	log         logLines
 	beats       chan *wire.Heartbeat
 	events      chan *wire.Event
 	dones       chan wire.Done
@@ -182,16 +201,15 @@ func (w *world) check(err error) {
 func (w *world) start(eng engine.Engine, change func(*Config)) *rig {
 	w.t.Helper()
 	cfg := Config{URL: w.srv.ClientURL(), Names: w.st.Names, Worker: "w1", Engine: eng, Slots: 2, Heartbeat: 100 * time.Millisecond}
-	if testing.Verbose() {
-		log := zerolog.New(zerolog.NewTestWriter(w.t))
-		cfg.Log = &log
-	}
+	lines := make(logLines, 10_000)
+	log := zerolog.New(lines)
+	cfg.Log = &log
 	if change != nil {
 		change(&cfg)
 	}
 	a, err := New(cfg)
 	w.must(err)
-	r := &rig{world: w, agent: a, ended: make(chan error, 1),
+	r := &rig{world: w, agent: a, ended: make(chan error, 1), log: lines,
 		beats: make(chan *wire.Heartbeat, 10_000), events: make(chan *wire.Event, 1000), dones: make(chan wire.Done, 1000)}
 	r.listen()
 	stop, cancelStop := context.WithCancel(context.Background())

@@ -66,11 +66,7 @@ func (j *job) report(r report) {
 // run is the job's life.
 func (j *job) run() { j.conclude(j.execute()) }
 
-// giveBack returns a claim that was never started.
-func (j *job) giveBack() {
-	j.conclude(outcome{status: wire.StatusReturned, detail: errAborted.Error()})
-}
-
+// conclude settles the claim, which frees its slot at once, and reports.
 func (j *job) conclude(o outcome) {
 	defer j.cancel(nil)
 	done := j.done(o)

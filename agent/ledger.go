@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"slices"
 	"time"
 
 	"fairlead/wire"
@@ -63,6 +64,12 @@ func (l *ledger) start() *entry {
 	e.phase = running
 	l.running++
 	return e
+}
+
+// withdraw takes a waiting claim out of the queue: it gets no slot.
+func (l *ledger) withdraw(e *entry) {
+	l.queue = slices.DeleteFunc(l.queue, func(q *entry) bool { return q == e })
+	e.phase = settling
 }
 
 // settle moves a claim on when the engine is done with it.

@@ -9,6 +9,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/rs/zerolog"
+	"github.com/vmihailenco/msgpack/v5"
 
 	"fairlead/agent/engine"
 	"fairlead/internal/store"
@@ -117,7 +119,10 @@ func TestAbort(t *testing.T) {
 func TestAbortWhileWaitingForStreams(t *testing.T) {
 	w := newWorld(t)
 	r := w.start(newFake(), nil)
-	receiveReady(t, r.agent, "waiting for stream")
+	r.log.says(t, "waiting for stream")
+	if err := r.agent.Ready(); err == nil || !strings.Contains(err.Error(), "waiting for stream") {
+		t.Errorf("ready says %v", err)
+	}
 	r.abort()
 	if err := r.wait(); err != nil {
 		t.Error(err)
@@ -306,12 +311,52 @@ func TestConsumerLostUnderARunningCall(t *testing.T) {
 	}
 }
 
+func TestStrangeClaims(t *testing.T) {
+	w := newWorldWithStreams(t)
+	eng := newFake()
+	r := w.start(eng, nil)
+	r.ready()
+	subject := r.st.Names.Work("w1", r.agent.Incarnation())
+	newer, err := msgpack.Marshal(map[string]any{"v": wire.Version + 1, "id": 7, "att": 2, "class": "chat", "mood": "odd"})
+	w.must(err)
+	for _, data := range [][]byte{[]byte("no msgpack"), newer} {
+		_, err := w.st.JS.Publish(t.Context(), subject, data)
+		w.must(err)
+	}
+	r.log.says(t, "cannot read a claim")
+	if d := r.done(); d.ID != 7 || d.Attempt != 2 || d.Status != wire.StatusReturned || d.RetryAfterMS != tooOldRetry.Milliseconds() {
+		t.Errorf("DONE %+v, want it given back", d)
+	}
+	r.hand(wire.Claim{ID: w.ask(request{body: "{}"})})
+	receive(t, "the call for an ordinary claim", eng.calls, nil).end <- fakeEnd{}
+	r.done()
+}
+
+func TestCancelOfAWaitingClaim(t *testing.T) {
+	w := newWorldWithStreams(t)
+	eng := newFake()
+	r := w.start(eng, func(c *Config) { c.Slots = 1 })
+	r.ready()
+	r.hand(wire.Claim{ID: w.ask(request{body: "{}"})})
+	call := receive(t, "the call", eng.calls, nil)
+	second := w.ask(request{body: "{}"})
+	seq := r.hand(wire.Claim{ID: second})
+	receive(t, "two claims in hand", r.beats, func(h *wire.Heartbeat) bool { return len(h.InFlight) == 2 })
+	r.command(wire.Command{Kind: wire.CommandCancel, Epoch: 1, ID: second, Claim: seq, Attempt: 1})
+	if d := r.done(); d.ID != second || d.Status != wire.StatusCancelled {
+		t.Errorf("DONE %+v, want the waiting one cancelled", d)
+	}
+	call.end <- fakeEnd{}
+	r.done()
+	r.idle()
+}
+
 func TestLostDelivery(t *testing.T) {
 	w := newWorldWithStreams(t)
 	eng := newFake()
 	r := w.start(eng, nil)
 	r.ready()
-	receiveNoError(t, r.agent)
+	receive(t, "the agent to be ready", r.beats, func(*wire.Heartbeat) bool { return r.agent.Ready() == nil })
 	work, err := w.st.JS.Stream(t.Context(), w.st.Names.StreamWORK())
 	w.must(err)
 	// A thief's pulls stand in the agent's line: some claim goes to it and is never seen again.
@@ -336,18 +381,6 @@ func TestLostDelivery(t *testing.T) {
 	r.idle()
 	if len(eng.calls) != 0 {
 		t.Error("a claim ran twice")
-	}
-}
-
-// receiveNoError waits until the agent is ready.
-func receiveNoError(t *testing.T, a *Agent) {
-	t.Helper()
-	for late := time.After(patience); a.Ready() != nil; {
-		select {
-		case <-late:
-			t.Fatal(a.Ready())
-		case <-time.After(time.Millisecond):
-		}
 	}
 }
 
@@ -385,14 +418,16 @@ func TestGivenConnection(t *testing.T) {
 }
 
 func TestNoServer(t *testing.T) {
-	a, err := New(Config{URL: "nats://127.0.0.1:1", Worker: "w", Engine: newFake()})
+	lines := make(logLines, 100)
+	log := zerolog.New(lines)
+	a, err := New(Config{URL: "nats://127.0.0.1:1", Worker: "w", Engine: newFake(), Log: &log})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- a.Run(ctx, t.Context()) }()
-	receiveReady(t, a, "NATS does not answer")
+	lines.says(t, "NATS does not answer")
 	cancel()
 	if err := receive(t, "the end", ended, nil); err != nil {
 		t.Error(err)

@@ -10,7 +10,6 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"fairlead/internal/store"
-	"fairlead/wire"
 )
 
 // Why an execution ends before its engine does.
@@ -29,6 +28,7 @@ type loop struct {
 	incarnation uint64
 	epoch       uint64 // highest seen in a command
 	ledger      *ledger
+	unreadable  map[uint64]bool // claims by sequence that are no use
 	pulls       *puller
 	beat        *beat
 	health      health
@@ -62,7 +62,7 @@ type loop struct {
 func newLoop(a *Agent, st *store.Store, incarnation uint64) *loop {
 	l := &loop{
 		Agent: a, st: st, incarnation: incarnation,
-		ledger: newLedger(), beat: newBeat(a.cfg.Heartbeat),
+		ledger: newLedger(), unreadable: map[uint64]bool{}, beat: newBeat(a.cfg.Heartbeat),
 		answers:  make(chan *nats.Msg, 4*a.cfg.slots()+64),
 		commands: make(chan *nats.Msg, 256),
 		silences: make(chan *nats.Msg, 256),
@@ -189,54 +189,6 @@ func (l *loop) ask(pulls int) {
 	}
 }
 
-// answer takes in a message on the pull inbox.
-func (l *loop) answer(m *nats.Msg) {
-	isClaim, broken := l.pulls.answered(m)
-	if broken && !l.over() {
-		l.cfg.Log.Warn().Str("status", m.Header.Get("Status")).Str("detail", m.Header.Get("Description")).
-			Msg("the consumer does not answer; making it anew")
-		l.renew()
-	}
-	if isClaim {
-		l.take(m)
-	}
-}
-
-// take books a claim that has been delivered.
-func (l *loop) take(m *nats.Msg) {
-	meta, err := m.Metadata()
-	if err != nil {
-		l.cfg.Log.Error().Err(err).Msg("a delivery that is no claim")
-		return
-	}
-	seq := meta.Sequence.Stream
-	if e := l.ledger.entries[seq]; e != nil {
-		e.job.ack.Store(&m.Reply) // delivered again: only the newest reply acknowledges
-		return
-	}
-	if l.ledger.settled[seq] {
-		l.tasks.Go(func() { l.acknowledgeAgain(seq, m.Reply) })
-		return
-	}
-	e := &entry{seq: seq, taken: time.Now()}
-	if err := wire.Decode(m.Data, &e.claim); err != nil {
-		l.cfg.Log.Error().Err(err).Uint64("claim", seq).Msg("cannot read a claim; it stays in WORK")
-		return
-	}
-	e.job = l.newJob(e, m.Reply)
-	l.ledger.add(e)
-	l.beat.changed()
-	if l.draining {
-		l.giveBackWaiting()
-	}
-}
-
-// launch starts the job of an entry.
-func (l *loop) launch(e *entry) {
-	j := e.job
-	l.tasks.Go(func() { j.run() })
-}
-
 // link reacts to the connection: what was on the wire when it broke comes again
 // from a consumer made anew, and silences of that time mean nothing.
 func (l *loop) link(s nats.Status) error {
@@ -269,8 +221,13 @@ func (l *loop) renew() {
 	}
 	ctx, cancel := context.WithCancel(l.leave)
 	l.pulls.renewing, l.pulls.breakOff = true, cancel
+	pause := time.Until(l.pulls.made.Add(renewPause))
 	l.tasks.Go(func() {
 		defer cancel()
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+		}
 		l.renewed <- insist(ctx, l.pulls.renew, l.complain("make the consumer"))
 	})
 }
@@ -284,7 +241,7 @@ func (l *loop) renewal(err error) {
 		l.renew()
 	case err != nil: // the agent is at its end, or its connection is
 	default:
-		l.pulls.existing = true
+		l.pulls.existing, l.pulls.made = true, time.Now()
 		l.notReady(l.incarnation, l.unfit())
 		l.beat.changed()
 	}

@@ -20,6 +20,9 @@ const (
 	pullSlack = 5 * time.Second
 	// inactiveThreshold is how long the consumer outlives its agent.
 	inactiveThreshold = 2 * time.Minute
+	// renewPause is the least time from one consumer to the next: a server that
+	// refuses every pull must not be made to create consumers without end.
+	renewPause = 250 * time.Millisecond
 	// never is the ack wait: nothing is redelivered by timeout.
 	never = 30 * 24 * time.Hour
 )
@@ -35,6 +38,7 @@ type puller struct {
 	sub      *nats.Subscription // where the open pulls are answered
 	issued   []time.Time        // open pulls of this generation, oldest first
 	existing bool               // the consumer is there, as far as we know
+	made     time.Time          // when it was made
 	renewing bool               // it is being made
 	again    bool               // it must be made once more after that
 	breakOff context.CancelFunc // of the making that is under way

@@ -79,8 +79,8 @@ func (a *Agent) awaitStreams(ctx context.Context, st *store.Store) error {
 		}, func(err error, _ time.Duration) {
 			text := explain(name, err)
 			if text != said {
-				a.cfg.Log.Warn().Err(err).Msg(text)
 				a.notReady(0, errors.New(text))
+				a.cfg.Log.Warn().Err(err).Msg(text)
 			}
 			said = text
 		})
