@@ -19,7 +19,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // patience is how long a test waits for what must happen.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // rig is a server with Fairlead's streams, a connection for the parts of worker
 // and broker that the test plays, and a client under test.

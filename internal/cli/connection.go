@@ -1,12 +1,16 @@
 package cli
 
 import (
+	"fmt"
+
 	"github.com/nats-io/nats.go"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"fairlead/client"
 	"fairlead/internal/daemon"
+	"fairlead/internal/store"
+	"fairlead/wire"
 )
 
 // connection is where a command finds Fairlead: flag, else environment, else
@@ -22,6 +26,27 @@ func (c *connection) addFlags(cmd *cobra.Command) {
 	c.flags.StringVar(&c.namespace, "namespace", "", "namespace of the deployment (FAIRLEAD_NAMESPACE)")
 	c.flags.StringVar(&c.creds, "creds", "", "file of NATS credentials (FAIRLEAD_CREDS)")
 	cmd.Flags().AddFlagSet(c.flags)
+}
+
+// connect opens a bare connection, for what a client does not do. The caller
+// closes it.
+func (c *connection) connect() (*nats.Conn, wire.Names, error) {
+	if err := daemon.Load(c.flags); err != nil {
+		return nil, wire.Names{}, usage(err)
+	}
+	names, err := wire.NewNames(c.namespace)
+	if err != nil {
+		return nil, wire.Names{}, usage(err)
+	}
+	opts := append(store.Reconnect("fairlead command"), nats.RetryOnFailedConnect(false))
+	if c.creds != "" {
+		opts = append(opts, nats.UserCredentials(c.creds))
+	}
+	nc, err := nats.Connect(c.url, opts...)
+	if err != nil {
+		return nil, wire.Names{}, fmt.Errorf("connect to %s: %w", daemon.Redact(c.url), err)
+	}
+	return nc, names, nil
 }
 
 // open connects. The caller closes the client.

@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // rig is a server with Fairlead's streams in a namespace; the test plays worker
 // and leader.

@@ -39,7 +39,7 @@ Exit codes:
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.AddCommand(submitCommand(), awaitCommand(), cancelCommand(), statusCommand(), policyCommand(), daemon.VersionCommand())
+	root.AddCommand(submitCommand(), awaitCommand(), cancelCommand(), statusCommand(), deadCommand(), policyCommand(), daemon.VersionCommand())
 	root.AddCommand(more...)
 	return root
 }
