@@ -3,6 +3,7 @@ package arbiter
 import (
 	"fairlead/drr"
 	"fairlead/policy"
+	"fairlead/wire"
 )
 
 // check is what must hold after every step.
@@ -24,8 +25,41 @@ func (w *world) check(ev Event, acts []Action) {
 	if w.arb.Recovered() && w.arb.free > w.arb.reserved() {
 		w.checkNobodyWaits(ev)
 	}
+	if w.rng.IntN(20) == 0 {
+		w.checkStatus()
+	}
 	for _, in := range w.arb.order {
 		w.tally.Parked += min(1, len(in.parked))
+	}
+}
+
+// checkStatus: what an operator is told adds up.
+func (w *world) checkStatus() {
+	st := w.arb.Status(w.clock())
+	told, ids := 0, make([]uint64, 0, len(w.arb.requests))
+	for i := range st.Classes {
+		c := &st.Classes[i]
+		told += c.Queued + c.Running
+		if c.Queued < 0 || c.Running < 0 || c.QueuedTokens < 0 || c.OldestWaitMS < 0 || c.Share < 0 || c.Share > 1 {
+			w.fail("status of class %+v", *c)
+		}
+	}
+	for id := range w.arb.requests {
+		ids = append(ids, id)
+	}
+	known := 0
+	for _, r := range w.arb.Requests(w.clock(), ids) {
+		if r.State == wire.StateQueued || r.State == wire.StateRunning || w.arb.requests[r.ID].state == over {
+			known++
+		}
+	}
+	if told != known {
+		w.fail("classes have %d requests, by their own state it is %d", told, known)
+	}
+	for _, s := range st.Workers {
+		if s.Used < 0 || s.PrefillTokens < 0 || s.State == "" {
+			w.fail("status of worker %+v", s)
+		}
 	}
 }
 

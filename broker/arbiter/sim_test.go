@@ -38,6 +38,28 @@ func TestSimulation(t *testing.T) {
 	total.mustAllHappen(t)
 }
 
+// TestSimulationRepeats: an arbiter decides by its events alone, so the same world
+// has the same history.
+func TestSimulationRepeats(t *testing.T) {
+	for seed := range uint64(60) {
+		var history [2]strings.Builder
+		for i := range history {
+			w := newWorld(t, seed)
+			w.record = &history[i]
+			w.live()
+		}
+		a, b := strings.Split(history[0].String(), "\n"), strings.Split(history[1].String(), "\n")
+		for i := range min(len(a), len(b)) {
+			if a[i] != b[i] {
+				t.Fatalf("seed %d, step %d:\n%s\nand again:\n%s", seed, i, a[i], b[i])
+			}
+		}
+		if len(a) != len(b) || len(a) < 10 {
+			t.Fatalf("seed %d: %d and %d steps", seed, len(a), len(b))
+		}
+	}
+}
+
 var seedToTrace = flag.Int("seed", -1, "run only the simulation of this seed, and print every step")
 
 // world is everything around an arbiter.
@@ -61,47 +83,7 @@ type world struct {
 	tokens uint64
 	asked  map[uint64]uint64 // cancels to be answered: id by token
 	tally  tally
-}
-
-// tally counts what happened, so that a simulation which never does something is noticed.
-type tally struct {
-	Asked, Finished, Ended, Dead, HandOuts, Returned, Requeued, Late, Cancels, Found int
-	Lost, Terms, Reloads, Checks, Parked                                             int
-	Reasons                                                                          map[wire.Reason]int // of verdicts
-}
-
-func (t *tally) fields() map[string]*int {
-	return map[string]*int{
-		"asked": &t.Asked, "finished": &t.Finished, "ended": &t.Ended, "dead": &t.Dead, "hand-outs": &t.HandOuts,
-		"returned": &t.Returned, "requeued": &t.Requeued, "late": &t.Late, "cancels": &t.Cancels, "found": &t.Found,
-		"lost": &t.Lost, "terms": &t.Terms, "reloads": &t.Reloads, "checks": &t.Checks, "parked": &t.Parked,
-	}
-}
-
-func (t *tally) add(o tally) {
-	mine, theirs := t.fields(), o.fields()
-	for key := range mine {
-		*mine[key] += *theirs[key]
-	}
-	for reason, n := range o.Reasons {
-		t.Reasons[reason] += n
-	}
-}
-
-func (t *tally) mustAllHappen(tt *testing.T) {
-	for key, n := range t.fields() {
-		if *n == 0 {
-			tt.Errorf("the simulation never had any %s: it does not test them", key)
-		}
-	}
-	for _, reason := range []wire.Reason{
-		wire.InvalidRequest, wire.ModelNotFound, wire.QueueFull, wire.Cancelled, wire.WorkerLost, wire.AttemptsExhausted, wire.NoWorker,
-		wire.WorkerGone, wire.DeadlineExceeded,
-	} {
-		if t.Reasons[reason] == 0 {
-			tt.Errorf("the simulation never ended a request with %s", reason)
-		}
-	}
+	record *strings.Builder // of every step; nil for none
 }
 
 // happening is something that happens in the world at a time.
@@ -221,6 +203,9 @@ func (w *world) reload() {
 func (w *world) step(ev Event) {
 	recovered := w.arb.Recovered()
 	acts := slices.Clone(w.arb.Step(w.clock(), ev))
+	if w.record != nil {
+		fmt.Fprintf(w.record, "%v %T %s\n", w.now, ev, strings.Join(printedAll(acts), "; "))
+	}
 	if *seedToTrace >= 0 {
 		w.t.Logf("%12v %T%+v\n\t%s", w.now, ev, ev, strings.Join(printedAll(acts), "\n\t"))
 	}
@@ -247,79 +232,4 @@ func (w *world) tickAt(at time.Time) {
 			w.fail("a tick changes nothing about its deadline")
 		}
 	})
-}
-
-// pick draws one of a list.
-func pick[T any](w *world, list ...T) T { return list[w.rng.IntN(len(list))] }
-
-func (w *world) randomPolicy() *policy.Policy {
-	p := policy.Default()
-	root := p.Root
-	root.Classes = nil
-	root.MaxAttempts = 1 + w.rng.IntN(3)
-	root.Placement = pick(w, policy.LeastWork, policy.P2C, policy.RoundRobin, policy.Random)
-	root.UnknownClass = pick(w, policy.UnknownDefault, policy.UnknownReject)
-	root.DefaultFamily = "a"
-	names := []string{"a", "b", "c", "d"}
-	for _, name := range names[:1+w.rng.IntN(len(names))] {
-		root.Classes = append(root.Classes, w.randomClass(name))
-	}
-	w.rng.Shuffle(len(root.Classes), func(i, j int) { root.Classes[i], root.Classes[j] = root.Classes[j], root.Classes[i] })
-	return p
-}
-
-func (w *world) randomClass(name string) policy.Class {
-	c := policy.Class{
-		Name: name, Family: name, Bucket: "all", Quantum: 1 + w.rng.Int64N(2000), Order: pick(w, policy.FCFS, policy.WSPT, policy.EDF),
-		NoWorkerGrace: w.upTo(20 * time.Second), PinGrace: w.upTo(10 * time.Second),
-	}
-	if w.chance(6) {
-		c.NoWorkerGrace, c.PinGrace = 0, 0
-	}
-	if w.chance(3) {
-		c.PrefillBusyThreshold = new(w.rng.Int64N(3000))
-	}
-	if w.chance(4) {
-		c.PrefillBusyFrac = new(w.rng.Float64())
-	}
-	if w.chance(4) {
-		c.BusyWorkerRatio = new(0.1 + 0.9*w.rng.Float64())
-	}
-	for _, l := range []**int64{&c.Limits.Requests, &c.Limits.RawTokens, &c.Limits.CachedTokens, &c.Limits.UncachedTokens} {
-		if w.chance(12) {
-			*l = new(w.rng.Int64N(10) * w.rng.Int64N(400))
-		}
-	}
-	return c
-}
-
-func (w *world) randomRequest() wire.Request {
-	q := wire.Request{
-		Class: pick(w, "a", "a", "a", "b", "b", "c", "d", ""), Model: "m", Rank: wire.AnyRank,
-		Input: uint32(w.rng.IntN(2000)), Retry: pick(w, wire.RetryAuto, wire.RetryAuto, wire.RetryAlways, wire.RetryNever),
-		Priority: pick(w, 0, 0, 2.5), Strict: pick[uint32](w, 0, 0, 0, 1), NoQueue: w.chance(15),
-	}
-	if w.chance(6) {
-		q.Model = pick(w, "n", "", "x")
-	}
-	if w.chance(20) {
-		q.Class = "zebra"
-	}
-	q.Cached = uint32(w.rng.IntN(int(q.Input) + 1))
-	if w.chance(8) {
-		q.TTL = time.Second + w.upTo(10*time.Second)
-	}
-	if w.chance(4) {
-		q.Worker, q.Pin = pick(w, "w0", "w0", "w1", "w2", "w9"), pick(w, wire.PinHard, wire.PinPrefer)
-		q.Rank = pick[int32](w, wire.AnyRank, wire.AnyRank, 0, 0, 1)
-	} else if w.chance(6) {
-		q.Allow = pick(w, []string{"w1"}, []string{"w0", "w2"}, []string{"w8"})
-	}
-	if w.chance(10) {
-		q.Require = pick(w, []string{"big"}, []string{"none"})
-	}
-	if w.chance(10) {
-		q.Prefer = []string{"big"}
-	}
-	return q
 }

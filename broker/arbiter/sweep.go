@@ -1,6 +1,8 @@
 package arbiter
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"fairlead/wire"
@@ -50,14 +52,12 @@ func (c *class) countParked(r *request, sign int64) {
 
 // retryParked lets those go back to their lane that somebody can serve now.
 func (a *Arbiter) retryParked(in *ring) {
-	for _, r := range in.parked {
-		for _, w := range a.fleet.live {
-			if eligibleFor(w, in, r) {
-				a.unpark(r)
-				r.ask.since = 0
-				a.enqueue(r)
-				break
-			}
+	for _, id := range slices.Sorted(maps.Keys(in.parked)) {
+		r := in.parked[id]
+		if slices.ContainsFunc(a.fleet.live, func(w *worker) bool { return eligibleFor(w, in, r) }) {
+			a.unpark(r)
+			r.ask.since = 0
+			a.enqueue(r)
 		}
 	}
 }

@@ -1,0 +1,116 @@
+package arbiter
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"fairlead/policy"
+	"fairlead/wire"
+)
+
+func TestUnsupported(t *testing.T) {
+	p := twoClasses(512, 128, 0)
+	if err := Unsupported(p); err != nil {
+		t.Errorf("a plain policy: %v", err)
+	}
+	p.Root.Classes[0].Tenants = true
+	other := twoClasses(1, 1, 0).Root
+	other.Classes[1].OutputWeight, other.Classes[1].Displace = 0.5, true
+	p.Models = map[string]*policy.Profile{"big": other}
+	err := Unsupported(p)
+	if err == nil {
+		t.Fatal("tenants, output_weight and displace were accepted")
+	}
+	for _, want := range []string{"class premium: tenants", "models.big: class regular: output_weight", "models.big: class regular: displace"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q does not name %q", err, want)
+		}
+	}
+}
+
+// TestRetryAfter: the advice is what is ahead over how fast the class is served,
+// give or take a tenth, and stays in its bounds.
+func TestRetryAfter(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	var d drain
+	if got := d.retryAfter(1000, 0, rng); got != unknownRetryAfter {
+		t.Errorf("nothing served yet: %v", got)
+	}
+	now := int64(time.Hour)
+	for range 600 { // 1000 tokens a second, for a minute
+		d.add(100, now)
+		now += int64(100 * time.Millisecond)
+	}
+	for _, c := range []struct {
+		ahead    int64
+		from, to time.Duration
+	}{
+		{0, minRetryAfter, minRetryAfter},
+		{20_000, 17 * time.Second, 23 * time.Second},
+		{1 << 60, maxRetryAfter, maxRetryAfter},
+	} {
+		for range 100 {
+			if got := d.retryAfter(c.ahead, now, rng); got < c.from || got > c.to {
+				t.Errorf("%d tokens ahead: %v, want %v to %v", c.ahead, got, c.from, c.to)
+			}
+		}
+	}
+	if late := d.perSecond(now + int64(time.Minute)); late > 10 {
+		t.Errorf("idle for a minute, and still %.0f tokens a second", late)
+	}
+}
+
+// TestDeadlinesOfEndedRequests: entries of requests that ended long before their
+// time to live do not pile up.
+func TestDeadlinesOfEndedRequests(t *testing.T) {
+	a := New(Config{})
+	now := time.Unix(1_700_000_000, 0)
+	a.Step(now, Recovered{})
+	a.Step(now, Beat{wire.Heartbeat{Worker: "w", Incarnation: 1, Seq: 1, IntervalMS: 1000, Healthy: true, Models: []string{"m"}, Slots: 1}})
+	for id := uint64(1); id <= 20*slack; id++ {
+		a.Step(now, Arrived{ID: id, At: now, Request: wire.Request{Model: "m", TTL: 24 * time.Hour, Rank: wire.AnyRank}})
+		a.Step(now, HandedOut{ID: id, Attempt: 1, Seq: id})
+		a.Step(now, Done{Seq: id, Done: wire.Done{ID: id, Attempt: 1, Claim: id, Worker: "w", Incarnation: 1, Status: wire.StatusOK}})
+	}
+	if n := len(a.expiry.heap); n > slack {
+		t.Errorf("%d deadlines are kept for no request", n)
+	}
+	if a.Pending() != 0 {
+		t.Errorf("%d requests are left", a.Pending())
+	}
+}
+
+func TestFifo(t *testing.T) {
+	var f fifo[int]
+	next, want := 0, 0
+	for round := range 1000 { // never empty for long, so that only moving down keeps it small
+		for range 3 {
+			f.push(next)
+			next++
+		}
+		for range 3 - min(1, max(0, 5-round)) {
+			if got := f.pop(); got != want {
+				t.Fatalf("popped %d, want %d", got, want)
+			}
+			want++
+		}
+		if f.len() != next-want {
+			t.Fatalf("%d items, want %d", f.len(), next-want)
+		}
+	}
+	if cap(f.items) > 64 {
+		t.Errorf("room for %d items, and never more than %d waited", cap(f.items), 10)
+	}
+}
+
+// TestHugeLimit: a limit times the workers may not fit.
+func TestHugeLimit(t *testing.T) {
+	if got := saturate(1<<62, 8); got != 1<<63-1 {
+		t.Errorf("2^62 · 8 is %d", got)
+	}
+	if got := saturate(3, 4); got != 12 {
+		t.Errorf("3 · 4 is %d", got)
+	}
+}
