@@ -203,6 +203,9 @@ func TestProbesAndMetrics(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.ExecuteContext(ctx) }()
 	h := receive(t, "a ready heartbeat", w.beats, ready)
+	if h.MaxBatched != 2048 || h.Speed != 20_000 || h.Slots != 8 {
+		t.Errorf("heartbeat %+v, want what a mock knows of itself", h)
+	}
 	w.hand(t, h.Incarnation)
 	receive(t, "a DONE", w.dones, nil)
 	receive(t, "an idle heartbeat", w.beats, func(h *wire.Heartbeat) bool { return len(h.InFlight) == 0 && h.Seq > 2 })

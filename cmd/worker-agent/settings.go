@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -128,6 +129,10 @@ func (s *settings) agentConfig() (agent.Config, error) {
 	}
 	if s.natsCreds != "" {
 		cfg.Options = append(cfg.Options, nats.UserCredentials(s.natsCreds))
+	}
+	if s.engine == "mock" { // a mock knows itself
+		cfg.MaxBatched = cmp.Or(cfg.MaxBatched, mock.DefaultMaxBatched)
+		cfg.Speed = cmp.Or(cfg.Speed, s.mock.PrefillRate*s.mock.Speedup)
 	}
 	if s.slots == 0 || s.ranks == 0 {
 		return cfg, fmt.Errorf("--slots %d, --ranks %d: want at least 1", s.slots, s.ranks)

@@ -21,7 +21,8 @@ type Config struct {
 	// BatchSlowdown is the fraction of TokenTime that each further decoding
 	// sequence adds to a step. Default 0.02; negative means none.
 	BatchSlowdown float64
-	// MaxBatched bounds the tokens of one step, prompt and decode. Default 2,048.
+	// MaxBatched bounds the tokens of one step, prompt and decode. Default
+	// DefaultMaxBatched.
 	MaxBatched int64
 	// Stride is how many tokens a sequence decodes in one step, and gets in one
 	// chunk: more is coarser and cheaper. Default 1.
@@ -38,6 +39,9 @@ type Config struct {
 	Speedup float64
 }
 
+// DefaultMaxBatched is how many tokens a mock batches in one step.
+const DefaultMaxBatched = 2048
+
 func (c Config) withDefaults() Config {
 	if len(c.Models) == 0 {
 		c.Models = []string{"mock"}
@@ -46,7 +50,7 @@ func (c Config) withDefaults() Config {
 	orDefault(&c.PrefillRate, 20_000)
 	orDefault(&c.TokenTime, 20*time.Millisecond)
 	orDefault(&c.BatchSlowdown, 0.02)
-	orDefault(&c.MaxBatched, 2048)
+	orDefault(&c.MaxBatched, DefaultMaxBatched)
 	orDefault(&c.Stride, 1)
 	orDefault(&c.OutputTokens, 64)
 	orDefault(&c.Speedup, 1)
