@@ -141,8 +141,14 @@ func (w *world) after(d time.Duration, fn func()) {
 	heap.Push(&w.queue, happening{w.now + d, w.queued, fn})
 }
 
-// soon is after a delay as a network or a store has it.
-func (w *world) soon(fn func()) { w.after(w.upTo(80*time.Millisecond), fn) }
+// soon is after a delay as a network or a store has it: now and then a long one.
+func (w *world) soon(fn func()) {
+	delay := w.upTo(80 * time.Millisecond)
+	if w.chance(15) {
+		delay = w.upTo(4 * time.Second)
+	}
+	w.after(delay, fn)
+}
 
 func (w *world) upTo(d time.Duration) time.Duration { return time.Duration(w.rng.Int64N(int64(d) + 1)) }
 
