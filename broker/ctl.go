@@ -1,7 +1,9 @@
 package broker
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -9,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"fairlead/broker/arbiter"
+	"fairlead/internal/store"
 	"fairlead/wire"
 )
 
@@ -59,18 +62,48 @@ func (t *term) onCancel(m *nats.Msg) {
 		t.respond(m, wire.CancelReply{Error: `body: want {"id": 123} or a plain number`})
 		return
 	}
-	t.ask(func() {
-		t.token++
-		t.asked[t.token] = m
-		c := arbiter.Cancel{Token: t.token, ID: q.ID}
-		if !t.arb.Recovered() {
-			t.held = append(t.held, c)
-			return
-		}
-		if err := t.step(c); err != nil {
-			t.broken = err
-		}
-	})
+	t.ask(func() { t.cancelRequest(m, q.ID) })
+}
+
+// cancelRequest gives the arbiter a cancel, once it has read as far as the
+// request: a cancel may overtake what it is about.
+func (t *term) cancelRequest(m *nats.Msg, id uint64) {
+	if t.arb.Recovered() && !t.arb.Seen(id) {
+		t.does.add(func(ctx context.Context) { t.cancelLater(ctx, m, id) })
+		return
+	}
+	t.token++
+	t.asked[t.token] = m
+	c := arbiter.Cancel{Token: t.token, ID: id}
+	if !t.arb.Recovered() {
+		t.held = append(t.held, c)
+		return
+	}
+	if err := t.step(c); err != nil {
+		t.broken = err
+	}
+}
+
+// cancelLater waits until a request has been read that REQ holds.
+func (t *term) cancelLater(ctx context.Context, m *nats.Msg, id uint64) {
+	_, err := t.b.store.LeaderGet(ctx, t.b.cfg.Names.StreamREQ(), id)
+	if err == nil {
+		err = t.intake.req.reach(ctx, t.b.store, id)
+	}
+	switch {
+	case err == nil:
+		t.ask(func() {
+			if t.arb.Seen(id) {
+				t.cancelRequest(m, id)
+				return
+			}
+			t.respond(m, wire.CancelReply{ID: id, Outcome: wire.CancelDone}) // deleted while it was waited for
+		})
+	case errors.Is(err, store.ErrNotFound):
+		t.respond(m, wire.CancelReply{ID: id, Outcome: wire.CancelUnknown})
+	default:
+		t.b.log.Debug().Err(err).Uint64("id", id).Msg("cancel not answered")
+	}
 }
 
 func (t *term) answerCancel(act arbiter.CancelAnswer) {

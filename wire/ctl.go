@@ -35,7 +35,7 @@ type RequestState string
 
 // The states of a request.
 const (
-	StateQueued  RequestState = "queued"
+	StateQueued  RequestState = "queued"  // or stored and not yet read by the leader
 	StateRunning RequestState = "running" // handed out
 	StateEnding  RequestState = "ending"  // decided, being told
 	StateEnded   RequestState = "ended"   // not known any more: it has ended, or never was
@@ -78,7 +78,7 @@ type ClassStatus struct {
 type WorkerStatus struct {
 	Worker        string   `json:"worker"`
 	Incarnation   uint64   `json:"incarnation"`
-	State         string   `json:"state"` // ready, busy, held, draining, unhealthy, lost
+	State         string   `json:"state"` // ready, busy, held, draining, unhealthy, unheard, lost
 	Models        []string `json:"models"`
 	Ranks         int      `json:"ranks"`
 	Slots         int      `json:"slots"` // of all ranks

@@ -3,6 +3,7 @@ package wire
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -103,6 +104,7 @@ type parser struct {
 	req     Request
 	refusal *Refusal
 	worker  string // by header
+	read    []string
 }
 
 // refuse keeps the refusal of the alphabetically first header, so that the
@@ -134,12 +136,13 @@ func (p *parser) header(key string, values []string) {
 	switch {
 	case !known && hasPrefixFold(key, "Fairlead-"):
 		p.refuse(clip(key), "unknown header; see subjects.md for the list")
-	case !known:
-	case len(values) != 1:
-		p.refuse(field.name, "given %d times; want once", len(values))
+	case !known || len(values) == 0:
+	case len(values) > 1 || slices.Contains(p.read, field.name):
+		p.refuse(field.name, "given more than once; want one value")
 	case len(values[0]) > maxHeader:
 		p.refuse(field.name, "%d bytes; want at most %d", len(values[0]), maxHeader)
 	default:
+		p.read = append(p.read, field.name)
 		if want := field.read(p, strings.TrimSpace(values[0])); want != "" {
 			p.refuse(field.name, "%q; want %s", clip(values[0]), want)
 		}
@@ -165,18 +168,9 @@ func (p *parser) finish(size int) {
 	if size == 0 {
 		p.refuse("payload", "empty; want the JSON body of %s", q.Path)
 	}
-	if q.Worker != "" && q.Allow != nil && !contains(q.Allow, q.Worker) {
+	if q.Worker != "" && q.Allow != nil && !slices.Contains(q.Allow, q.Worker) {
 		p.refuse(HeaderAllowWorkers, "does not hold %q, which the request is pinned to; want it in the list", q.Worker)
 	}
-}
-
-func contains(list []string, s string) bool {
-	for _, v := range list {
-		if v == s {
-			return true
-		}
-	}
-	return false
 }
 
 func clip(s string) string {

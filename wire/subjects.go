@@ -27,7 +27,7 @@ func NewNames(namespace string) (Names, error) {
 // ValidToken reports whether s is 1 to 64 characters of [A-Za-z0-9_-]: the form
 // of worker, tenant and namespace names.
 func ValidToken(s string) bool {
-	if len(s) == 0 || len(s) > 64 {
+	if s == "" || len(s) > 64 {
 		return false
 	}
 	for i := range len(s) {
@@ -59,13 +59,19 @@ func (n Names) stream(s string) string {
 // Namespace is the namespace that the names are in; "" is none.
 func (n Names) Namespace() string { return n.namespace }
 
-// The streams. REQ holds what has been asked, WORK what has been handed out
-// and who may hand out, DONE what has finished, RES results that nobody waited
-// for on an inbox, DEAD requests given up.
-func (n Names) StreamREQ() string  { return n.stream("REQ") }
+// StreamREQ holds what has been asked.
+func (n Names) StreamREQ() string { return n.stream("REQ") }
+
+// StreamWORK holds what has been handed out, and who may hand out.
 func (n Names) StreamWORK() string { return n.stream("WORK") }
+
+// StreamDONE holds what has finished.
 func (n Names) StreamDONE() string { return n.stream("DONE") }
-func (n Names) StreamRES() string  { return n.stream("RES") }
+
+// StreamRES holds results that nobody waited for on an inbox.
+func (n Names) StreamRES() string { return n.stream("RES") }
+
+// StreamDEAD holds requests given up.
 func (n Names) StreamDEAD() string { return n.stream("DEAD") }
 
 // Req is where a frontend asks for work of a class or policy family.
@@ -117,9 +123,13 @@ func (n Names) Agent(worker string, incarnation uint64) string {
 	return n.subject("agent." + worker + "." + strconv.FormatUint(incarnation, 10))
 }
 
-// Requests that the leader answers (core NATS request/reply, JSON).
+// CtlCancel is where the leader takes requests to cancel, as [CancelRequest].
 func (n Names) CtlCancel() string { return n.subject("ctl.cancel") }
+
+// CtlStatus is where the leader answers a [StatusRequest].
 func (n Names) CtlStatus() string { return n.subject("ctl.status") }
+
+// CtlModels is where the leader lists the [Models] that are served.
 func (n Names) CtlModels() string { return n.subject("ctl.models") }
 
 // Captured lists the subjects of each stream, as wildcards.

@@ -106,6 +106,9 @@ func (a *Arbiter) Requests(now time.Time, ids []uint64) []wire.RequestStatus {
 		list[i] = wire.RequestStatus{ID: id, State: wire.StateEnded}
 		r := a.requests[id]
 		if r == nil {
+			if id > a.highest || a.found != nil {
+				list[i].State = wire.StateQueued // it may be stored and not have been read
+			}
 			continue
 		}
 		s := &list[i]
@@ -124,6 +127,9 @@ var states = [...]wire.RequestState{
 	over: wire.StateEnded, judged: wire.StateEnding, sentenced: wire.StateEnding, ending: wire.StateEnding,
 	gone: wire.StateEnded,
 }
+
+// Seen reports whether everything up to an id has been read from REQ.
+func (a *Arbiter) Seen(id uint64) bool { return a.found == nil && id <= a.highest }
 
 // Models lists what live workers serve, sorted by name.
 func (a *Arbiter) Models() []wire.ModelStatus { return slices.Clone(a.fleet.models) }
