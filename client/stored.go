@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +30,8 @@ const (
 	gapTries   = 5
 	readBatch  = 256
 )
+
+var errNoAnswer = errors.New("the store ended a batch without a message")
 
 // Await reads the result of a request that was asked without an inbox, by its
 // id, as it is stored and as it comes. It may be called for as long as results
@@ -151,7 +154,7 @@ func (p *Pending) readOnce(ctx context.Context) error {
 
 // readSome reads one batch; it fails when nothing more is there.
 func (p *Pending) readSome(ctx context.Context) error {
-	st := p.c.store
+	st, before := p.c.store, p.reader.seq
 	batch, err := jetstreamext.GetBatch(ctx, st.JS, st.Names.StreamRES(), readBatch,
 		jetstreamext.GetBatchSubject(p.subject), jetstreamext.GetBatchSeq(p.reader.seq+1))
 	if err != nil {
@@ -169,6 +172,9 @@ func (p *Pending) readSome(ctx context.Context) error {
 		p.mu.Lock()
 		p.asm.addStored(rm, payload{m.Data, wire.First(m.Header, wire.HeaderContentType)})
 		p.mu.Unlock()
+	}
+	if p.reader.seq == before { // a batch that runs out of time ends without an error
+		return cmp.Or(ctx.Err(), errNoAnswer)
 	}
 	return nil
 }
