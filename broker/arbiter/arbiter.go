@@ -17,9 +17,9 @@ type Config struct {
 	// LostAfter is how many heartbeat intervals in a row a worker may miss before
 	// it counts as lost; default 3.
 	LostAfter int
-	// Reconnect is how much longer the claims of a worker are left alone that has
-	// not been heard since this leader took over: an agent may need that long to
-	// find another server. Default 2 s.
+	// Reconnect is how much longer a worker may be silent that has not been heard
+	// since recovery ended: an agent may need that long to find another server.
+	// Default 2 s.
 	Reconnect time.Duration
 	// Seed makes random placement repeatable.
 	Seed uint64

@@ -30,6 +30,9 @@ func (a *Arbiter) beat(h *wire.Heartbeat) {
 		return // overtaken on its way
 	}
 	w.beats, w.seen = h.Seq, a.now
+	if a.found != nil { // it may have been heard before the take-over, and have to find another server
+		w.seen = max(w.seen, a.started+int64(a.cfg.Reconnect))
+	}
 	w.interval = int64(min(max(time.Duration(h.IntervalMS)*time.Millisecond, minInterval), maxInterval))
 	a.fleet.nextLoss = earlier(a.fleet.nextLoss, w.lostAt(a.cfg.LostAfter))
 	changed := a.describe(w, h)

@@ -64,9 +64,9 @@ func (a *Arbiter) dispatchOne() bool {
 
 // backlogged reports whether every class of the ring has something queued: the
 // time over which shares are compared with entitlements.
-func (r *ring) backlogged() bool {
-	for i := range r.classes {
-		if !r.sched.Backlogged(i) {
+func (in *ring) backlogged() bool {
+	for i := range in.classes {
+		if !in.sched.Backlogged(i) {
 			return false
 		}
 	}

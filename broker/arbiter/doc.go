@@ -16,34 +16,60 @@
 //   - Actions of one Step are independent but for this: what they store is
 //     answered by an event, in any order.
 //   - [HandOut] and [StoreVerdict] are stored fenced; at most Config.Guards of
-//     them are under way at once. They are retried until they succeed. When the
-//     store refuses the fence, another broker leads: the caller drops the arbiter.
+//     them are under way at once. They are retried until they succeed, and each is
+//     answered exactly once. When the store refuses the fence, another broker
+//     leads: the caller drops the arbiter.
 //   - [Done] events come in stream order without holes; a hole that the caller
 //     did not make itself means that it must recover anew.
 //   - Recovery delivers, in this order, [ClaimFound] and [VerdictFound] for
 //     everything in WORK, Done for everything in DONE, [Arrived] for everything
-//     in REQ, then [Recovered]. Heartbeats may come at any time.
+//     in REQ, then [Recovered]. Heartbeats, cancels and messages of DONE that are
+//     stored meanwhile may come at any time. Actions of recovery are carried out
+//     like any other.
 //   - A Tick is due at [Arbiter.NextDeadline]. Other events may be late; none
 //     of them may be invented.
+//   - A policy is given to the arbiter only when [Unsupported] has nothing to say.
 //
 // # A request's states
 //
 //	queued ──► placing ──► running ──► (finished)
-//	   ▲          │           │
-//	   └──────────┴───────────┤            worker lost untouched, or given back
-//	                          ▼
-//	              judged ──► ending ──► (ended)
+//	 ▲  ▲         │           │
+//	 │  └─────────┴───────────┤            worker lost untouched, or given back
+//	 ▼                        ▼
+//	parked ──► judged ──► sentenced ──► ending ──► (ended)
 //
 // queued lies in a lane; placing has been decided and its claim is being stored;
-// running is claimed; judged waits for its verdict to be stored; ending is being
-// told to the client. A parked request is queued outside its lane: nobody can
-// serve it now, and it must not stand in the way of those behind it.
+// running is claimed. A parked request waits outside its lane: nobody can serve
+// it now, and it must not stand in the way of those behind it. judged waits for a
+// guard, in any state before; a result that comes then still wins. sentenced has
+// its verdict under way, and ending is being told to the client: from the first
+// on nothing changes the verdict. A request that is finished while it is placing
+// is over, until its claim is known to be stored.
+//
+// # Bookings
+//
+// A booking is the room that one attempt takes. It is made in the step of the
+// decision, so no two decisions see the same free slot. Its room is freed by the
+// attempt's message in DONE, or when its worker is lost; the booking itself stays
+// until the worker has not listed the claim in three heartbeats, because
+// heartbeats and the streams are not read in one order. A claim that a live worker
+// neither lists nor has reported is looked up in WORK.
 //
 // # Promises
 //
-// Bookings are made in the step of the decision, so no two decisions see the
-// same free slot. A request that comes back re-enters its lane under its
-// original key, with the next attempt number. Attempt numbers rise and are never
-// reused. The first outcome wins; whatever comes later is counted and dropped.
-// A superseded attempt's failure is never an outcome.
+//   - A request that comes back re-enters its lane under its original key, with
+//     the next attempt number, and its class gets back what it was charged.
+//   - Attempt numbers rise and are never reused, whoever leads: what carries the
+//     highest (a claim in WORK or a message in DONE) is dropped only after a newer
+//     claim is stored or the request is over.
+//   - Every message in DONE is released in the end, by [Finish] or [ReleaseDone].
+//   - The first outcome wins; whatever comes later is counted and dropped. A
+//     superseded attempt's failure is never an outcome.
+//   - Every cancel is answered once; "found" only after its verdict is stored.
+//   - While guards are free, no lane's head waits that a worker could take.
+//   - The same events lead to the same actions.
+//
+// Not promised: that an attempt whose worker was only suspected does not run to
+// its end beside its successor, nor that a worker has the room which it reports:
+// what it runs beside its claims shows in its own hold and health alone.
 package arbiter

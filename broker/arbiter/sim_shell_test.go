@@ -22,7 +22,7 @@ func (w *world) do(act Action) {
 	case ReleaseDone:
 		w.soonInTerm(func() { w.purge(act.Seq) })
 	case SyncDone:
-		w.soonInTerm(func() { w.readDone(); w.soonInTerm(func() { w.step(DoneSynced{Token: act.Token}) }) })
+		w.soonInTerm(func() { w.readDone(); w.soonInTerm(func() { w.step(DoneSynced(act)) }) })
 	case CheckClaim:
 		w.tally.Checks++
 		w.soonInTerm(func() { w.checkClaim(act) })

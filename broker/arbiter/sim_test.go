@@ -20,21 +20,17 @@ import (
 // step the checks of sim_check_test.go must hold, and in the end each request has
 // exactly one outcome and nothing is left anywhere.
 func TestSimulation(t *testing.T) {
-	runs := 1000
-	if testing.Short() {
-		runs = 200
-	}
 	total := tally{Reasons: map[wire.Reason]int{}}
 	if *seedToTrace >= 0 {
 		newWorld(t, uint64(*seedToTrace)).live()
 		return
 	}
-	for seed := range uint64(runs) {
+	for seed := range uint64(*runs) {
 		w := newWorld(t, seed)
 		w.live()
 		total.add(w.tally)
 	}
-	t.Logf("%d runs: %+v", runs, total)
+	t.Logf("%d runs: %+v", *runs, total)
 	total.mustAllHappen(t)
 }
 
@@ -60,7 +56,10 @@ func TestSimulationRepeats(t *testing.T) {
 	}
 }
 
-var seedToTrace = flag.Int("seed", -1, "run only the simulation of this seed, and print every step")
+var (
+	runs        = flag.Int("runs", 300, "how many worlds to simulate")
+	seedToTrace = flag.Int("seed", -1, "run only the simulation of this seed, and print every step")
+)
 
 // world is everything around an arbiter.
 type world struct {

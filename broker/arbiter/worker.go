@@ -148,15 +148,13 @@ func (f *fleet) countModels() {
 	slices.SortFunc(f.models, func(a, b wire.ModelStatus) int { return strings.Compare(a.Name, b.Name) })
 }
 
+// ambiguous tells a request that names no model what it may name.
 func (f *fleet) ambiguous() string {
-	s := wire.HeaderModel + ": missing, and the workers serve several models; want one of "
+	names := make([]string, len(f.models))
 	for i, m := range f.models {
-		if i > 0 {
-			s += ", "
-		}
-		s += m.Name
+		names[i] = m.Name
 	}
-	return s
+	return wire.HeaderModel + ": missing, and the workers serve several models; want one of " + strings.Join(names, ", ")
 }
 
 func (w *worker) serves(model string) bool { return slices.Contains(w.models, model) }
