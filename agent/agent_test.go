@@ -251,6 +251,22 @@ func TestCancel(t *testing.T) {
 	}
 }
 
+func TestRank(t *testing.T) {
+	w := newWorldWithStreams(t)
+	eng := newFake()
+	r := w.start(eng, func(c *Config) { c.Ranks = 2 })
+	r.ready()
+	for _, rank := range []int32{1, wire.AnyRank} {
+		r.hand(wire.Claim{ID: w.ask(request{body: "{}"}), Rank: rank})
+		call := receive(t, "the call", eng.calls, nil)
+		if (call.req.Rank != nil) != (rank == 1) || call.req.Rank != nil && *call.req.Rank != 1 {
+			t.Errorf("rank %v, want that of the claim, %d", call.req.Rank, rank)
+		}
+		call.end <- fakeEnd{}
+		r.done()
+	}
+}
+
 func TestBusyGivesBack(t *testing.T) {
 	w := newWorldWithStreams(t)
 	eng := newFake()

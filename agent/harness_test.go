@@ -300,7 +300,7 @@ func (r *rig) hand(c wire.Claim) uint64 {
 	if c.Attempt == 0 {
 		c.Attempt = 1
 	}
-	c.Class, c.Rank = "chat", -1
+	c.Class = "chat"
 	ack, err := r.st.JS.Publish(r.t.Context(), r.st.Names.Work("w1", r.agent.Incarnation()), wire.Encode(&c))
 	r.must(err)
 	return ack.Sequence

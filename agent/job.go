@@ -142,6 +142,9 @@ func (j *job) engineRequest(req *wire.Request, body []byte, stream bool) engine.
 	if r.Model == "" {
 		r.Model = j.claim.Model
 	}
+	if j.l.cfg.Ranks > 1 && j.claim.Rank >= 0 {
+		r.Rank = &j.claim.Rank
+	}
 	if req.Traceparent != "" {
 		r.Header = http.Header{"Traceparent": {req.Traceparent}}
 	}
@@ -160,6 +163,7 @@ func (j *job) call(to sink, req engine.Request) outcome {
 		return j.ending(to, context.Cause(ctx))
 	}
 	j.report(report{kind: started})
+	start := time.Now()
 	res, err := j.l.cfg.Engine.Run(ctx, req, func(data []byte) error { return j.emit(ctx, to, data) })
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx) // whatever the engine made of it
@@ -170,7 +174,7 @@ func (j *job) call(to sink, req engine.Request) outcome {
 		return o
 	}
 	if j.first.IsZero() {
-		j.first = j.taken.Add(res.FirstToken)
+		j.first = start.Add(res.FirstToken)
 	}
 	return outcome{status: wire.StatusOK, to: to, usage: j.usage(res), body: res.Body, contentType: res.ContentType}
 }

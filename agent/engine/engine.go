@@ -48,6 +48,8 @@ type Request struct {
 	Header http.Header
 	// Token counts as the client declared them; 0 means unknown.
 	InputTokens, CachedTokens, MaxOutputTokens int64
+	// Rank is the data-parallel rank to run on; nil leaves it to the engine.
+	Rank *int32
 	// Stream says that the client asked for chunks ("stream": true in the body).
 	Stream bool
 }

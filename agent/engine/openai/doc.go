@@ -11,6 +11,9 @@
 // kept from the client. (Some engines add "usage": null to the other chunks as
 // well; those are passed on as they are.)
 //
+// Of the headers, X-Request-Id names the execution, and X-Data-Parallel-Rank,
+// which vLLM and SGLang heed, the rank when the broker chose one.
+//
 // # What it promises
 //
 //   - A request streams from the engine exactly when its client streams. Either

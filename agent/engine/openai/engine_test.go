@@ -179,7 +179,8 @@ func TestWholeAnswer(t *testing.T) {
 		io.WriteString(w, body)
 	})
 	req := request(`{"messages":["<b>"], "seed": 1}`)
-	req.Model, req.Header = "m", http.Header{"Traceparent": {"00-1-2-01"}}
+	rank := int32(3)
+	req.Model, req.Header, req.Rank = "m", http.Header{"Traceparent": {"00-1-2-01"}}, &rank
 	res, err := e.Run(t.Context(), req, nil)
 	if err != nil || string(res.Body) != body || res.ContentType != "application/json" {
 		t.Fatalf("got %+v, %v", res, err)
@@ -192,6 +193,7 @@ func TestWholeAnswer(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"Authorization": "Bearer secret", "Traceparent": "00-1-2-01", "X-Request-Id": "fairlead-7-2", "Content-Type": "application/json",
+		"X-Data-Parallel-Rank": "3",
 	} {
 		if v := got.Header.Get(name); v != want {
 			t.Errorf("%s: %q, want %q", name, v, want)

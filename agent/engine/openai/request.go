@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strconv"
 
 	"fairlead/agent/engine"
 )
@@ -89,6 +90,9 @@ func (e *Engine) newRequest(ctx context.Context, req engine.Request, body []byte
 	out.Header.Set("Content-Type", "application/json")
 	out.Header.Set("Accept", "application/json, text/event-stream")
 	out.Header.Set("X-Request-Id", fmt.Sprintf("fairlead-%d-%d", req.ID, req.Attempt))
+	if req.Rank != nil {
+		out.Header.Set("X-Data-Parallel-Rank", strconv.Itoa(int(*req.Rank)))
+	}
 	e.authorize(out)
 	return out, nil
 }
