@@ -25,11 +25,30 @@ func (w *world) check(ev Event, acts []Action) {
 	if w.arb.Recovered() && w.arb.free > w.arb.reserved() {
 		w.checkNobodyWaits(ev)
 	}
+	if w.arb.Recovered() {
+		w.checkPatience()
+	}
 	if w.rng.IntN(20) == 0 {
 		w.checkStatus()
 	}
 	for _, in := range w.arb.order {
 		w.tally.Parked += min(1, len(in.parked))
+	}
+}
+
+// checkPatience: nobody waits past a deadline, or for long past a grace. Time may
+// have gone by since the last tick was due, but no more than until this step.
+func (w *world) checkPatience() {
+	for _, r := range w.arb.requests {
+		if !r.waits() {
+			continue
+		}
+		if due(r.Deadline, w.arb.now) {
+			w.fail("%d waits past its deadline", r.Seq)
+		}
+		if at := w.arb.helplessUntil(r); at != 0 && due(at+2*sweepPause, w.arb.now) {
+			w.fail("%d waits past its grace", r.Seq)
+		}
 	}
 }
 

@@ -1,6 +1,10 @@
 package arbiter
 
-import "fairlead/wire"
+import (
+	"time"
+
+	"fairlead/wire"
+)
 
 // do begins what an action asks for.
 func (w *world) do(act Action) {
@@ -165,6 +169,8 @@ func (w *world) cancelled(act CancelAnswer) {
 		if f.ended != wire.Cancelled {
 			w.fail("cancel of %d is found, but it is %+v", id, f)
 		}
+	case act.Reply.Outcome == wire.CancelUnknown && w.reader.req >= id && w.store.req[id].at != (time.Time{}):
+		w.fail("cancel of %d is unknown, but it is in REQ", id)
 	case act.Reply.Outcome == wire.CancelDone && f.finished == nil && f.ended == "" && w.arb.requests[id] != nil &&
 		w.arb.requests[id].waits():
 		w.fail("cancel of %d is done, but it waits", id)
