@@ -51,19 +51,24 @@ func (f *Figures) verdict() error {
 	return nil
 }
 
-// show plays while a view shows it. Logs go to standard error, but never into a
-// live table: then they follow it.
+// show plays while a view shows it.
 func show(ctx context.Context, s *Scenario, out Output) (Figures, error) {
 	ctx, interrupt := context.WithCancel(ctx)
 	defer interrupt()
 	var v view = plain{out.Stderr}
-	logs := out.Stderr
 	if out.Live {
-		held := &heldBack{}
-		defer held.release(out.Stderr)
-		v, logs = newLive(s, out, interrupt), held
+		v = newLive(s, out, interrupt)
 	}
-	log := zerolog.New(zerolog.ConsoleWriter{Out: logs, NoColor: !out.Live, TimeFormat: time.TimeOnly}).
+	l := &logs{w: out.Stderr, keep: out.Live}
+	defer l.flush()
+	defer context.AfterFunc(ctx, l.close)()
+	log := zerolog.New(zerolog.ConsoleWriter{Out: l, NoColor: !out.Live, TimeFormat: time.TimeOnly}).
 		Level(zerolog.WarnLevel).With().Timestamp().Logger()
 	return play(ctx, s, v, log)
 }
+
+// interrupted is the error of a run whose context ended early.
+type interrupted struct{}
+
+func (interrupted) Error() string { return "interrupted" }
+func (interrupted) Unwrap() error { return context.Canceled }

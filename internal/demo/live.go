@@ -26,10 +26,15 @@ func newLive(s *Scenario, out Output, interrupt func()) *live {
 // enough to be read.
 const livePace = 200 * time.Millisecond
 
+// The size of a terminal that does not tell its own.
+const defaultWidth, defaultHeight = 80, 24
+
 func (l *live) show(ctx context.Context, figures func() (Figures, error)) {
-	m := &screen{scenario: l.scenario, interrupt: l.interrupt, figures: figures, began: time.Now(), width: 80}
-	p := tea.NewProgram(m, tea.WithInput(l.out.Stdin), tea.WithOutput(l.out.Stdout), tea.WithoutSignalHandler())
-	defer context.AfterFunc(ctx, p.Quit)()
+	m := &screen{scenario: l.scenario, interrupt: l.interrupt, figures: figures, began: time.Now(), width: defaultWidth}
+	m.latest, _ = figures() // the ticks will bring more
+	p := tea.NewProgram(m, tea.WithInput(l.out.Stdin), tea.WithOutput(l.out.Stdout), tea.WithoutSignalHandler(),
+		tea.WithWindowSize(m.width, defaultHeight))
+	defer context.AfterFunc(ctx, func() { p.Send(over{}) })()
 	if _, err := p.Run(); err != nil {
 		fmt.Fprintln(l.out.Stderr, "no live table:", err) // the run goes on without it
 	}
@@ -48,6 +53,9 @@ type screen struct {
 }
 
 type tick time.Time
+
+// over says that the run is.
+type over struct{}
 
 func nextTick() tea.Cmd { return tea.Tick(livePace, func(t time.Time) tea.Msg { return tick(t) }) }
 
@@ -68,8 +76,9 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			s.latest, s.elapsed = f, time.Time(msg).Sub(s.began)
 		}
 		return s, nextTick()
-	case tea.QuitMsg:
-		s.over = true
+	case over:
+		s.over = true // the last thing drawn is nothing
+		return s, tea.Quit
 	}
 	return s, nil
 }
@@ -89,7 +98,7 @@ func (s *screen) draw() string {
 	f := &s.latest
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n  %s\n\n", headline(s.scenario))
-	writeTable(&b, liveColumns(s.width), f.Classes)
+	writeTable(&b, liveColumns(s.width), f.Classes, s.width)
 	done := f.Completed + f.Failed
 	fmt.Fprintf(&b, "\n  %s  %s of %s  %s\n", bar(done, f.Total, max(10, min(maxBar, s.width-36))),
 		count(done), count(f.Total), faint().Render(fmt.Sprintf("%.0f s", s.elapsed.Seconds())))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -35,7 +34,7 @@ func play(parent context.Context, s *Scenario, v view, log zerolog.Logger) (f Fi
 	}
 	defer func() { err = errors.Join(err, sys.stop()) }()
 	r.url = sys.srv.URL()
-	if r.obs, err = observe(r.url, s, s.patience(), func() { cancel(errStalled) }); err != nil {
+	if r.obs, err = observe(r.url, s, s.Patience, func() { cancel(errStalled) }); err != nil {
 		return f, err
 	}
 	defer r.obs.close()
@@ -55,7 +54,7 @@ func (r *run) watched(ctx, parent context.Context, v view) (Figures, error) {
 	f, ferr := r.obs.figures()
 	switch cause := context.Cause(ctx); {
 	case parent.Err() != nil:
-		return f, fmt.Errorf("interrupted: %w", context.Canceled)
+		return f, interrupted{}
 	case errors.Is(cause, errStalled): // the figures say what is missing
 		r.log.Error().Err(cause).Int("open", f.Open()).Msg("giving up on requests without an outcome")
 		return f, ferr
@@ -63,12 +62,6 @@ func (r *run) watched(ctx, parent context.Context, v view) (Figures, error) {
 		return f, cause
 	}
 	return f, errors.Join(err, ferr)
-}
-
-// patience is for how long nothing at all may happen while requests are open. It
-// grows when engines run slower than their nominal speed.
-func (s *Scenario) patience() time.Duration {
-	return time.Duration(float64(30*time.Second) * math.Max(1, 1/s.Speedup))
 }
 
 // through asks, lets the workers work, and returns when every request has its

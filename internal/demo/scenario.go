@@ -23,7 +23,15 @@ type Scenario struct {
 	Speedup   float64
 	Fleet     Fleet
 	Duel      *Duel // of the scenarios with a known outcome, else nil
+
+	// Patience is for how long nothing at all may happen while requests are open,
+	// before they are given up as lost.
+	Patience time.Duration
 }
+
+// patience of engines that run at their nominal speed or faster; slower ones get
+// more.
+const patience = 30 * time.Second
 
 // Class is a physical class of the policy.
 type Class struct {
@@ -74,6 +82,7 @@ func Load(o Options) (*Scenario, error) {
 		return nil, err
 	}
 	s.Frontends = max(o.Frontends, 1)
+	s.Patience = time.Duration(float64(patience) * max(1, 1/s.Speedup))
 	s.Fleet.Engine.Seed = o.Seed
 	if o.Workers != 0 {
 		s.Fleet.Workers = o.Workers

@@ -12,7 +12,7 @@ import (
 // headline says what is being run.
 func headline(s *Scenario) string {
 	f := s.Fleet
-	return fmt.Sprintf("%s\n  %s · %s, %d slots each · %s · × %.4g",
+	return fmt.Sprintf("%s\n  %s · %s, %d slots each · %s · %.3g × as fast",
 		lipgloss.NewStyle().Bold(true).Render(s.Title),
 		plural(len(s.Requests), "request"), plural(f.Workers, "mock worker"), f.Slots, plural(s.Frontends, "frontend"), s.Speedup)
 }
@@ -27,21 +27,31 @@ func plural(n int, noun string) string {
 // writeSummary writes the figures of a run that is over, for people.
 func writeSummary(w io.Writer, s *Scenario, f *Figures, took time.Duration) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n  %s\n\n", headline(s))
-	writeTable(&b, summaryColumns(), f.Classes)
-	fmt.Fprintf(&b, "\n  %s\n", outcomes(f, took))
+	fmt.Fprintf(&b, "\n  %s · %.1f s\n\n", headline(s), took.Seconds())
+	writeTable(&b, summaryColumns(), f.Classes, summaryWidth)
+	fmt.Fprintf(&b, "\n  %s\n", outcomes(f))
 	if d := f.Duel; d != nil {
-		fmt.Fprintf(&b, "  %d of the first %d completions were %s; when the last %s one completed, %d %s were left\n",
-			d.PremiumInFirst, s.Duel.First, s.Duel.Premium, s.Duel.Premium, d.RegularLeft, s.Duel.Regular)
+		fmt.Fprintf(&b, "  %d of the first %d completions were %s\n", d.PremiumInFirst, s.Duel.First, s.Duel.Premium)
+		fmt.Fprintf(&b, "  %d %s requests were left when the last %s one completed\n", d.RegularLeft, s.Duel.Regular, s.Duel.Premium)
 	}
-	fmt.Fprintf(&b, "\n  %s\n", faint().Render("share: of the tokens handed out while every class queued; due: by the policy's quanta.\n"+
-		"  ttft: asked to first chunk; wait: asked to handed out; wall-clock time."))
+	b.WriteByte('\n')
+	for line := range strings.Lines(legend) {
+		fmt.Fprintln(&b, margin+faint().Render(strings.TrimSuffix(line, "\n")))
+	}
 	_, err := lipgloss.Fprint(w, b.String()) // without colours where there is no terminal
 	return err
 }
 
+// summaryWidth lets the summary of classes with short names fit 80 columns.
+const summaryWidth = 92
+
+const legend = `share  of the tokens handed out while every class queued
+due    share by the policy's quanta
+ttft   from asking to the first chunk, wait to being handed out; wall clock
+`
+
 // outcomes is the account of a run in one line.
-func outcomes(f *Figures, took time.Duration) string {
+func outcomes(f *Figures) string {
 	alarm := func(n int, what string) string {
 		text := fmt.Sprintf("%s %s", count(n), what)
 		if n > 0 {
@@ -51,6 +61,6 @@ func outcomes(f *Figures, took time.Duration) string {
 	}
 	return strings.Join([]string{
 		count(f.Acknowledged) + " acknowledged", count(f.Completed) + " completed", alarm(f.Failed, "failed"),
-		alarm(f.Open(), "lost"), alarm(f.Duplicated, "duplicated"), fmt.Sprintf("%.1f s", took.Seconds()),
+		alarm(f.Open(), "lost"), alarm(f.Duplicated, "duplicated"),
 	}, " · ")
 }

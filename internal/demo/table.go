@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
 )
 
 // column is one column of a table with a row for each class.
@@ -58,14 +59,19 @@ func quantileColumns(of string, get func(*ClassFigures) Quantiles) []column {
 	}
 }
 
-// maxName is where a class's name is cut.
-const maxName = 20
+// bounds of the width of a class's name; within them it is cut to fit the line.
+const minName, maxName = 8, 20
 
-// writeTable writes the columns, one line for each class under a faint head.
-func writeTable(w io.Writer, cols []column, classes []ClassFigures) {
+// writeTable writes the columns, one line for each class under a faint head, in
+// lines of at most room characters.
+func writeTable(w io.Writer, cols []column, classes []ClassFigures, room int) {
+	for _, c := range cols {
+		room -= c.width
+	}
+	room = min(max(room-len(margin), minName), maxName)
 	width := len("class")
 	for i := range classes {
-		width = max(width, min(len(classes[i].Name), maxName))
+		width = max(width, min(lipgloss.Width(classes[i].Name), room))
 	}
 	name := lipgloss.NewStyle().Width(width)
 	right := func(width int) lipgloss.Style { return lipgloss.NewStyle().Width(width).Align(lipgloss.Right) }
@@ -74,16 +80,19 @@ func writeTable(w io.Writer, cols []column, classes []ClassFigures) {
 	for _, c := range cols {
 		head.WriteString(right(c.width).Render(c.title))
 	}
-	fmt.Fprintf(w, "  %s\n", faint().Render(head.String()))
+	fmt.Fprintln(w, margin+faint().Render(head.String()))
 	for i := range classes {
 		c := &classes[i]
-		fmt.Fprintf(w, "  %s", name.Bold(true).Render(c.Name[:min(len(c.Name), maxName)]))
+		fmt.Fprint(w, margin, name.Bold(true).Render(ansi.Truncate(c.Name, width, "…")))
 		for _, col := range cols {
 			fmt.Fprint(w, right(col.width).Render(col.cell(c)))
 		}
 		fmt.Fprintln(w)
 	}
 }
+
+// margin stands left of everything.
+const margin = "  "
 
 func faint() lipgloss.Style { return lipgloss.NewStyle().Faint(true) }
 

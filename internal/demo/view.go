@@ -75,25 +75,44 @@ func progressLine(f *Figures) string {
 	return b.String()
 }
 
-// heldBack keeps what is written to it, up to a bound, until it is released.
-type heldBack struct {
-	mu   sync.Mutex
-	text bytes.Buffer // guarded by mu
+// logs takes what the parts of a run log. A live table has no place for it: then
+// it is kept, up to a bound, and written after the table is gone. Once the run has
+// ended early nothing more is taken, because the parts only say that they leave.
+type logs struct {
+	w io.Writer
+
+	mu   sync.Mutex // guards what follows, and the use of w
+	kept bytes.Buffer
+	keep bool // until flush
+	shut bool
 }
 
-const maxHeldBack = 64 << 10
+const maxKept = 64 << 10
 
-func (h *heldBack) Write(p []byte) (int, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.text.Len()+len(p) <= maxHeldBack {
-		h.text.Write(p)
+// Write never fails: a log that cannot be written is nobody's concern.
+func (l *logs) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.shut:
+	case !l.keep:
+		_, _ = l.w.Write(p)
+	case l.kept.Len()+len(p) <= maxKept:
+		l.kept.Write(p)
 	}
 	return len(p), nil
 }
 
-func (h *heldBack) release(w io.Writer) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	_, _ = h.text.WriteTo(w) // there is nobody else to tell
+func (l *logs) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.shut = true
+}
+
+// flush writes what was kept.
+func (l *logs) flush() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.keep = false
+	_, _ = l.kept.WriteTo(l.w)
 }
