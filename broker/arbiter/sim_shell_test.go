@@ -100,6 +100,9 @@ func (w *world) finished(act Finish) {
 	if f.finished == nil {
 		w.tally.Finished++
 	}
+	if act.Done.Status != wire.StatusOK && act.Done.Attempt < f.attempt {
+		w.fail("request %d finishes with %s of attempt %d, but %d was handed out", act.ID, act.Done.Status, act.Done.Attempt, f.attempt)
+	}
 	f.finished = &act.Done
 	w.soonInTerm(func() {
 		for _, seq := range act.Claims {
