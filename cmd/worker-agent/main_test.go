@@ -15,6 +15,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+	"go.uber.org/goleak"
 
 	"fairlead/internal/daemon"
 	"fairlead/internal/store"
@@ -32,7 +33,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }
 
 // world is a real server with the streams.
@@ -210,6 +211,7 @@ func TestProbesAndMetrics(t *testing.T) {
 	receive(t, "a DONE", w.dones, nil)
 	receive(t, "an idle heartbeat", w.beats, func(h *wire.Heartbeat) bool { return len(h.InFlight) == 0 && h.Seq > 2 })
 	must(t, daemon.Healthcheck(t.Context(), addr, "/readyz"))
+	defer http.DefaultClient.CloseIdleConnections()
 	resp, err := http.Get("http://" + addr + "/metrics")
 	must(t, err)
 	defer resp.Body.Close()
