@@ -12,6 +12,7 @@ type assembly struct {
 	always      bool // another execution may start over after chunks were shown
 	stored      bool // what was missed can be read again
 	maxBuffered int  // bytes
+	whole       bool // the reader wants the outcome alone: nothing is shown before it, and all of it is kept
 
 	runs     map[uint64]*run // by claim
 	newest   *run            // the one with the highest attempt
@@ -168,12 +169,16 @@ func (a *assembly) run(o wire.Origin) *run {
 }
 
 func (a *assembly) grow(n int) {
-	if a.buffered += n; a.buffered > a.maxBuffered {
+	if a.buffered += n; a.buffered > a.maxBuffered && !a.whole {
 		e := newError(wire.ResultLost, "%d bytes wait for their reader; want at most %d: read faster or raise MaxBuffered", a.buffered, a.maxBuffered)
 		e.ID = a.id
 		a.giveUp(e)
 	}
 }
+
+// read says how the reader wants the rest: chunk by chunk, or, unless it has
+// been shown some, as a whole.
+func (a *assembly) read(whole bool) { a.whole = whole && a.shown == 0 }
 
 // next is what the reader is to do. The execution shown is the one with the
 // outcome, else the newest.
@@ -185,7 +190,7 @@ func (a *assembly) next() step {
 	if r == nil {
 		r = a.newest
 	}
-	if r == nil {
+	if r == nil || a.whole && r.final == nil && r.gap == 0 {
 		return step{}
 	}
 	if r.final != nil && r.final.Failure != nil && r != a.view && a.shown > 0 {

@@ -18,6 +18,7 @@ import (
 //	e <attempt> <index> <reason> a final error; attempt 0 is the broker's own
 //	read                         begin to read the store
 //	caught [last]                the store was read to its end
+//	whole                        from now on show only what belongs to the outcome
 //	next                         show every step until there is nothing to do
 var assemblyScripts = []struct {
 	name           string
@@ -46,6 +47,12 @@ var assemblyScripts = []struct {
 	{"no restart for another attempt's failure", true, false, "c 1 0 a; next; e 2 0 engine_error; next", "1/0 a, wait, engine_error attempt 2"},
 	{"a reader that is too slow", false, false, "c 1 0 0123456789; c 1 1 0123456789; next", "result_lost attempt 0: 20 bytes wait for their reader; want at most 16: read faster or raise MaxBuffered"},
 	{"what was shown is not counted", false, false, "c 1 0 0123456789; next; c 1 1 0123456789; next", "1/0 0123456789, wait, 1/1 0123456789, wait"},
+
+	{"the outcome alone", false, false, "whole; c 1 0 a; c 1 1 b; next; f 1 2 -; next", "wait, 1/0 a, 1/1 b, ok 1 -"},
+	{"the outcome alone, of another attempt", false, false, "whole; c 1 0 a; next; c 2 0 x; next; f 2 1 -; next", "wait, wait, 2/0 x, ok 2 -"},
+	{"the outcome alone, but something was shown", false, false, "c 1 0 a; next; whole; c 2 0 x; next", "1/0 a, wait, worker_lost attempt 1"},
+	{"the outcome alone, a missing chunk", false, false, "whole; c 1 0 a; c 1 2 c; next", "1/0 a, result_lost attempt 1: chunk 1 of attempt 1 is missing: 2 came after 1 chunks"},
+	{"the outcome alone may be long", false, false, "whole; c 1 0 0123456789; c 1 1 0123456789; next; f 1 2 -; next", "wait, 1/0 0123456789, 1/1 0123456789, ok 1 -"},
 
 	{"live is held back while reading", false, true, "read; f 2 0 two; s f 1 0 one; caught; next", "ok 1 one"},
 	{"live follows what was read", false, true, "read; c 1 2 c; s c 1 0 a; s c 1 1 b; next; caught; next; f 1 3 -; next", "1/0 a, 1/1 b, wait, 1/2 c, wait, ok 1 -"},
@@ -82,6 +89,8 @@ func play(t *testing.T, a *assembly, f []string) []string {
 		a.reading = true
 	case "caught":
 		a.catchUp(len(f) > 1)
+	case "whole":
+		a.read(true)
 	case "next":
 		return drain(a)
 	default:

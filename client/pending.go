@@ -66,6 +66,7 @@ type Pending struct {
 // and a later call continues where this one stopped.
 func (p *Pending) Chunks(ctx context.Context) iter.Seq2[Chunk, error] {
 	return func(yield func(Chunk, error) bool) {
+		p.read(false)
 		for {
 			switch s := p.step(ctx); {
 			case s.err != nil:
@@ -78,9 +79,11 @@ func (p *Pending) Chunks(ctx context.Context) iter.Seq2[Chunk, error] {
 	}
 }
 
-// Result waits for the outcome; an [*Error] says how the request failed. When
-// ctx ends the request goes on: call Cancel to end it, or Result again.
+// Result waits for the outcome; an [*Error] says how the request failed. Of an
+// execution that was cut short nothing is kept, so that another one may follow
+// it. When ctx ends the request goes on: call Cancel to end it, or Result again.
 func (p *Pending) Result(ctx context.Context) (*Result, error) {
+	p.read(true)
 	var chunks [][]byte
 	for {
 		switch s := p.step(ctx); {
@@ -134,6 +137,12 @@ func (p *Pending) step(ctx context.Context) step {
 			return step{kind: stepEnd, err: fmt.Errorf("wait for request %d: %w", p.ID, err)}
 		}
 	}
+}
+
+func (p *Pending) read(whole bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asm.read(whole)
 }
 
 func (p *Pending) next() step {
