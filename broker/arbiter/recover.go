@@ -146,8 +146,13 @@ func (a *Arbiter) resumeRunning(r *request, last ClaimFound) {
 	a.expiry.add(r)
 	w := a.fleet.named(last.Worker)
 	if last.Incarnation > w.incarnation {
+		wasLive := w.live
 		a.renew(w, last.Incarnation)
 		a.awaitFirstBeat(w)
+		if wasLive {
+			a.fleet.countModels()
+			a.fleetChanged()
+		}
 	}
 	rk := int(max(0, last.Claim.Rank))
 	if last.Incarnation < w.incarnation {

@@ -12,7 +12,7 @@ func (a *Arbiter) reload(p *policy.Policy) {
 	waiting := make([][]*request, len(a.order))
 	credit := make([]drr.State, len(a.order))
 	for i, in := range a.order {
-		waiting[i], credit[i] = a.waiting(in), in.sched.Snapshot()
+		waiting[i], credit[i] = a.waiting(in, everyone), in.sched.Snapshot()
 		for _, r := range waiting[i] {
 			a.leaveLane(r)
 		}

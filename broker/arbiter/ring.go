@@ -2,7 +2,6 @@ package arbiter
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 
@@ -163,7 +162,7 @@ func (a *Arbiter) settleUnnamed() {
 	if !ok || len(a.fleet.models) == 0 {
 		return
 	}
-	for _, r := range a.waiting(unnamed) {
+	for _, r := range a.waiting(unnamed, everyone) {
 		if len(a.fleet.models) > 1 {
 			a.judge(r, wire.InvalidRequest, a.fleet.ambiguous())
 			continue
@@ -203,16 +202,27 @@ func (in *ring) like(from *policy.Class, uncached int64) *class {
 	return in.resolve(from.Family, uncached)
 }
 
-// waiting lists the queued and parked requests of a ring by id. It is for rare
-// occasions: it visits all of them.
-func (a *Arbiter) waiting(r *ring) []*request {
-	list := slices.Collect(maps.Values(r.parked))
-	for i := range r.classes {
-		r.sched.Each(i, func(e *drr.Entry) bool {
-			list = append(list, a.requests[e.Seq])
+// waiting lists the queued and parked requests of a ring that a filter lets
+// through, by id. It is for rare occasions: it visits all of them.
+func (a *Arbiter) waiting(in *ring, filter func(*request) bool) []*request {
+	var list []*request
+	add := func(r *request) {
+		if filter(r) {
+			list = append(list, r)
+		}
+	}
+	for _, r := range in.parked {
+		add(r)
+	}
+	for i := range in.classes {
+		in.sched.Each(i, func(e *drr.Entry) bool {
+			add(a.requests[e.Seq])
 			return true
 		})
 	}
 	slices.SortFunc(list, func(x, y *request) int { return cmp.Compare(x.Seq, y.Seq) })
 	return list
 }
+
+// everyone is a filter for waiting.
+func everyone(*request) bool { return true }

@@ -104,13 +104,16 @@ func (a *Arbiter) helplessUntil(r *request) int64 {
 func (a *Arbiter) sweep(in *ring) {
 	in.sweepAt, in.swept = 0, a.now
 	next := int64(0)
-	for _, r := range a.waiting(in) {
+	helpless := a.waiting(in, func(r *request) bool {
 		at := a.helplessUntil(r)
 		if due(at, a.now) {
-			a.giveUpWaiting(r)
-		} else {
-			next = earlier(next, at)
+			return true
 		}
+		next = earlier(next, at)
+		return false
+	})
+	for _, r := range helpless {
+		a.giveUpWaiting(r)
 	}
 	if next != 0 {
 		in.sweepAt = earlier(in.sweepAt, max(next, a.now+sweepPause))
