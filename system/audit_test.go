@@ -1,0 +1,137 @@
+package system_test
+
+import (
+	"testing"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"fairlead/internal/store"
+	"fairlead/wire"
+)
+
+// audit is what the stream of results says, read message by message by someone
+// who knows only subjects.md.
+type audit struct {
+	t    *testing.T
+	runs map[uint64][]*execution // by id, in the order of the first message
+}
+
+// execution is the messages that one claim, or the broker, left of a request.
+type execution struct {
+	claim  uint64
+	chunks map[int]int // how often each index is there, without the final
+	final  *wire.ResultMessage
+	finals int
+}
+
+// readResults reads all of RES.
+func readResults(t *testing.T, st *store.Store) *audit {
+	t.Helper()
+	ctx := t.Context()
+	r, err := st.Range(ctx, st.Names.StreamRES())
+	must(t, err)
+	a := &audit{t: t, runs: map[uint64][]*execution{}}
+	if r.Messages == 0 {
+		return a
+	}
+	cons, err := st.JS.OrderedConsumer(ctx, st.Names.StreamRES(), jetstream.OrderedConsumerConfig{})
+	must(t, err)
+	for seq := uint64(0); seq < r.Last; {
+		m, err := cons.Next(jetstream.FetchMaxWait(patience))
+		must(t, err)
+		meta, err := m.Metadata()
+		must(t, err)
+		seq = meta.Sequence.Stream
+		rm, err := wire.ParseResult(m.Headers())
+		must(t, err)
+		if m.Subject() != st.Names.Res(rm.ID) {
+			t.Errorf("a message of %d lies on %s", rm.ID, m.Subject())
+		}
+		a.add(rm)
+	}
+	return a
+}
+
+// add takes in a message. Executions must not be mixed: once another one has
+// spoken, the former is silent.
+func (a *audit) add(m wire.ResultMessage) {
+	a.t.Helper()
+	runs := a.runs[m.ID]
+	for i, e := range runs {
+		if e.claim == m.Claim && i < len(runs)-1 {
+			a.t.Errorf("request %d: claim %d speaks after claim %d has begun", m.ID, m.Claim, runs[len(runs)-1].claim)
+		}
+	}
+	if n := len(runs); n == 0 || runs[n-1].claim != m.Claim {
+		runs = append(runs, &execution{claim: m.Claim, chunks: map[int]int{}})
+		a.runs[m.ID] = runs
+	}
+	e := runs[len(runs)-1]
+	if m.Final {
+		e.finals++
+		e.final = &m
+		return
+	}
+	if m.Index != len(e.chunks) && e.chunks[m.Index] == 0 {
+		a.t.Errorf("request %d: chunk %d comes after %d others", m.ID, m.Index, len(e.chunks))
+	}
+	e.chunks[m.Index]++
+}
+
+// check compares the store with what the clients know: every acknowledged id
+// has exactly one final message, of whole executions. It returns how many ids
+// have final messages of two executions, which a lost worker may cause.
+func (a *audit) check(l *load) (duplicated int) {
+	a.t.Helper()
+	if len(a.runs) != len(l.got) {
+		a.t.Errorf("%d ids have results, %d were acknowledged", len(a.runs), len(l.got))
+	}
+	for id, o := range l.got {
+		if a.finals(id, o) > 1 {
+			duplicated++
+		}
+	}
+	return duplicated
+}
+
+// finals checks one request and counts the executions that ended it.
+func (a *audit) finals(id uint64, o outcome) int {
+	a.t.Helper()
+	n := 0
+	for _, e := range a.runs[id] {
+		if e.final == nil {
+			continue
+		}
+		if n++; n == 1 {
+			a.outcome(id, e, o)
+		}
+		if e.finals != 1 {
+			a.t.Errorf("request %d: claim %d has %d final messages", id, e.claim, e.finals)
+		}
+		if e.final.Index != len(e.chunks) && e.claim != 0 {
+			a.t.Errorf("request %d: claim %d has %d chunks, its final message is number %d", id, e.claim, len(e.chunks), e.final.Index)
+		}
+	}
+	if n == 0 {
+		a.t.Errorf("request %d was acknowledged and is lost", id)
+	}
+	return n
+}
+
+// outcome checks that the client was told what the store says first.
+func (a *audit) outcome(id uint64, e *execution, o outcome) {
+	a.t.Helper()
+	var reason wire.Reason
+	if e.final.Failure != nil {
+		reason = e.final.Failure.Reason
+	}
+	if reason != o.reason {
+		a.t.Errorf("request %d: the store says %q, the client %q", id, reason, o.reason)
+	}
+	if reason == "" && e.final.Usage.Output != tokens {
+		a.t.Errorf("request %d: %d tokens out, want %d", id, e.final.Usage.Output, tokens)
+	}
+	if reason == "" && o.chunks != len(e.chunks) {
+		a.t.Errorf("request %d: the store has %d chunks, the client %d", id, len(e.chunks), o.chunks)
+	}
+}
