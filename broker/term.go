@@ -236,7 +236,7 @@ func (t *term) do(act arbiter.Action) error {
 	case arbiter.ReleaseDone:
 		t.clean.release(act.Seq)
 	case arbiter.SyncDone:
-		t.does.add(func(ctx context.Context) { t.syncDone(ctx, arbiter.DoneSynced{Token: act.Token}) })
+		t.does.add(func(ctx context.Context) { t.syncDone(ctx, arbiter.DoneSynced(act)) })
 	case arbiter.CheckClaim:
 		t.does.add(func(ctx context.Context) { t.checkClaim(ctx, act) })
 	case arbiter.Command:

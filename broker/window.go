@@ -29,7 +29,7 @@ func (w *window) grow(id uint64) {
 	}
 }
 
-func (w *window) at(id uint64) (word uint64, bit uint64) {
+func (w *window) at(id uint64) (word, bit uint64) {
 	return (id - w.first) / 64, 1 << (id & 63)
 }
 

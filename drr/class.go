@@ -1,6 +1,7 @@
 package drr
 
 import (
+	"errors"
 	"fmt"
 	"math"
 )
@@ -8,6 +9,7 @@ import (
 // Order is how a class orders the requests of a lane, below their strict tier and above their sequence.
 type Order uint8
 
+// The orders.
 const (
 	FCFS Order = iota // Arrival less Jump seconds, earliest first
 	WSPT              // (1 + Jump) / Cost, largest first
@@ -38,7 +40,7 @@ type Class struct {
 func (c *Class) validate() error {
 	switch {
 	case c.Name == "":
-		return fmt.Errorf("name is empty")
+		return errors.New("name is empty")
 	case c.Quantum <= 0:
 		return fmt.Errorf("quantum is %d, must be at least 1 token", c.Quantum)
 	case c.Order > EDF:

@@ -65,12 +65,12 @@ func (b *textbook) refund(class int, tokens int64) { b.classes[class].deficit +=
 
 // next dispatches one entry or, if there is none that can go, changes nothing.
 func (b *textbook) next(gate Gate) (Entry, bool) {
-	any := false
+	found := false
 	for i := range b.classes {
 		_, ok := b.candidate(i, gate)
-		any = any || ok
+		found = found || ok
 	}
-	if !any {
+	if !found {
 		return Entry{}, false
 	}
 	for {
