@@ -9,7 +9,7 @@ type Status string
 const (
 	StatusOK        Status = "ok"        // the result went to the client
 	StatusError     Status = "error"     // an error went to the client; Reason says which
-	StatusCancelled Status = "cancelled" // told to stop, or nobody listened; never an outcome of its own when the broker told it
+	StatusCancelled Status = "cancelled" // told to stop by a broker, which has an outcome of its own; never one itself
 	StatusReturned  Status = "returned"  // given back: engine busy, or the agent is leaving; the request runs again
 	StatusGone      Status = "gone"      // the request is no longer in REQ: somebody finished it
 )
