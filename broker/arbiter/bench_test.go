@@ -1,6 +1,7 @@
 package arbiter
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -8,17 +9,18 @@ import (
 )
 
 // BenchmarkStep is the life of a request on one worker: it arrives, is handed out,
-// its claim is stored, it is done. A heartbeat comes with every 64 requests.
+// its claim is stored, it is done. Heartbeats come with every 64 requests. Of many
+// workers all but one are full.
 func BenchmarkStep(b *testing.B) {
 	for _, c := range []struct {
-		name    string
-		backlog int
-	}{{"empty", 0}, {"backlog=100k", 100_000}} {
-		b.Run(c.name, func(b *testing.B) { benchStep(b, c.backlog) })
+		name             string
+		backlog, workers int
+	}{{"empty", 0, 1}, {"backlog=100k", 100_000, 1}, {"backlog=100k/workers=1000", 100_000, 1000}} {
+		b.Run(c.name, func(b *testing.B) { benchStep(b, c.backlog, c.workers) })
 	}
 }
 
-func benchStep(b *testing.B, backlog int) {
+func benchStep(b *testing.B, backlog, workers int) {
 	a := New(Config{Policy: twoClasses(512, 128, 0)})
 	now := time.Unix(1_700_000_000, 0)
 	a.Step(now, Recovered{})
@@ -40,25 +42,34 @@ func benchStep(b *testing.B, backlog int) {
 		}
 		step(Arrived{ID: id, At: now, Request: q})
 	}
+	seq := uint64(0)
+	heartbeat := func(worker int) {
+		beat.Seq++
+		beat.Worker = "w" + strconv.Itoa(worker)
+		step(Beat{beat})
+	}
+	for i := range workers {
+		heartbeat(i + 1)
+	}
+	for range 4 * (workers - 1) {
+		arrive()
+		seq++
+		step(HandedOut{ID: handed.Claim.ID, Attempt: 1, Seq: seq})
+	}
 	for range backlog {
 		arrive()
 	}
-	heartbeat := func() {
-		beat.Seq++
-		step(Beat{beat})
-	}
-	heartbeat()
-	seq := uint64(0)
 	b.ReportAllocs()
 	b.ResetTimer()
 	for i := range b.N {
 		arrive()
 		c := handed.Claim
 		seq++
+		worker := handed.Worker
 		step(HandedOut{ID: c.ID, Attempt: c.Attempt, Seq: seq})
-		step(Done{Seq: seq, Done: wire.Done{ID: c.ID, Attempt: c.Attempt, Claim: seq, Worker: "w1", Incarnation: 1, Status: wire.StatusOK}})
+		step(Done{Seq: seq, Done: wire.Done{ID: c.ID, Attempt: c.Attempt, Claim: seq, Worker: worker, Incarnation: 1, Status: wire.StatusOK}})
 		if i%64 == 0 {
-			heartbeat()
+			heartbeat(1)
 		}
 	}
 }
