@@ -55,14 +55,15 @@ func (a *Arbiter) loseClaims(w *worker) {
 		lost = append(lost, b)
 	}
 	clear(w.bookings)
+	a.syncThenOrphan(lost)
+}
+
+// syncThenOrphan has DONE read to its end before anything is decided.
+func (a *Arbiter) syncThenOrphan(lost []*booking) {
 	if len(lost) == 0 {
 		return
 	}
 	sortBookings(lost)
-	if a.found != nil {
-		a.orphan(lost) // recovery has read DONE
-		return
-	}
 	a.token++
 	a.losses[a.token] = lost
 	a.emit(SyncDone{Token: a.token})

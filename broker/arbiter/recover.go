@@ -193,8 +193,7 @@ func (a *Arbiter) recovered(ev Recovered) {
 	if unnamed := a.rings[""]; unnamed == nil || unnamed.sched.Len() == 0 {
 		a.saved = nil // nobody waits for a model to be heard of
 	}
-	sortBookings(rest.orphans)
-	a.orphan(rest.orphans)
+	a.syncThenOrphan(rest.orphans) // DONE may have grown since it was read
 	for _, c := range rest.cancels {
 		a.cancel(c)
 	}

@@ -6,6 +6,17 @@ import (
 	"fairlead/wire"
 )
 
+// unfenced is soon, for what nothing stops when the leader is replaced: that
+// happens then, or does not.
+func (w *world) unfenced(fn func()) {
+	term := w.term
+	w.soon(func() {
+		if term == w.term || w.rng.IntN(2) == 0 {
+			fn()
+		}
+	})
+}
+
 // do begins what an action asks for.
 func (w *world) do(act Action) {
 	switch act := act.(type) {
@@ -18,13 +29,13 @@ func (w *world) do(act Action) {
 	case StoreVerdict:
 		w.soonInTerm(func() { w.storeVerdict(act) })
 	case End:
-		w.soonInTerm(func() { w.end(act) })
+		w.unfenced(func() { w.end(act) })
 	case Finish:
 		w.finished(act)
 	case DropClaim:
-		w.soonInTerm(func() { w.deleteClaim(act.Seq) })
+		w.unfenced(func() { w.deleteClaim(act.Seq) })
 	case ReleaseDone:
-		w.soonInTerm(func() { w.purge(act.Seq) })
+		w.unfenced(func() { w.purge(act.Seq) })
 	case SyncDone:
 		w.soonInTerm(func() { w.readDone(); w.soonInTerm(func() { w.step(DoneSynced(act)) }) })
 	case CheckClaim:
@@ -81,12 +92,15 @@ func (w *world) end(act End) {
 	for _, seq := range act.Claims {
 		w.deleteClaim(seq)
 	}
-	w.soonInTerm(func() {
+	term := w.term
+	w.unfenced(func() {
 		w.deleteReq(id)
-		w.soonInTerm(func() {
+		w.unfenced(func() {
 			delete(w.store.verdict, id)
 			w.tally.Ended++
-			w.step(Ended{ID: id})
+			if term == w.term {
+				w.step(Ended{ID: id})
+			}
 		})
 	})
 }
@@ -104,13 +118,14 @@ func (w *world) finished(act Finish) {
 		w.fail("request %d finishes with %s of attempt %d, but %d was handed out", act.ID, act.Done.Status, act.Done.Attempt, f.attempt)
 	}
 	f.finished = &act.Done
-	w.soonInTerm(func() {
+	read := w.reader.done
+	w.unfenced(func() {
 		for _, seq := range act.Claims {
 			w.deleteClaim(seq)
 		}
-		w.soonInTerm(func() {
+		w.unfenced(func() {
 			w.deleteReq(act.ID)
-			for i := range w.store.done[:w.reader.done] {
+			for i := range w.store.done[:read] {
 				if w.store.done[i].Done.ID == act.ID {
 					w.purge(uint64(i + 1))
 				}
