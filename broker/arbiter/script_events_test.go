@@ -195,6 +195,9 @@ func (s *script) done(a args) {
 		ID: id, Attempt: attempt, Lost: h.Claim.Lost, Claim: seqOf(id, attempt), Worker: h.Worker, Incarnation: h.Incarnation,
 		Status: wire.Status(a.words[1]), RetryAfterMS: s.duration(a.named["retry"]).Milliseconds(),
 	}
+	if took := s.duration(a.named["took"]); took > 0 { // half of it to the first token
+		d.FirstMS, d.TotalMS = took.Milliseconds()/2, took.Milliseconds()
+	}
 	s.step(Done{Seq: s.dones, Done: d})
 }
 

@@ -18,7 +18,11 @@ func printed(act Action) string {
 	case End:
 		return fmt.Sprintf("end %d: %s%s", x.Verdict.ID, x.Verdict.Reason, claimsOf(x.Claims))
 	case Finish:
-		return fmt.Sprintf("finish %d with %d.%d %s%s", x.ID, x.Done.ID, x.Done.Attempt, x.Done.Status, claimsOf(x.Claims))
+		text := fmt.Sprintf("finish %d with %d.%d %s%s", x.ID, x.Done.ID, x.Done.Attempt, x.Done.Status, claimsOf(x.Claims))
+		if x.WaitTTFT > 0 {
+			text += fmt.Sprintf(", first token after %s, all after %s", x.WaitTTFT, x.Sojourn)
+		}
+		return text
 	case DropClaim:
 		return fmt.Sprintf("drop claim %s", claimName(x.Seq))
 	case ReleaseDone:

@@ -166,7 +166,10 @@ const verdictSeq = 1_000_000 // of the verdict about request 0
 // addClass notes a class for the next start or reload.
 func (s *script) addClass(a args) {
 	name := a.words[0]
-	fmt.Fprintf(&s.policy, "  - {name: %s, policy_family: %s, cache_bucket: all", name, name)
+	fmt.Fprintf(&s.policy, "  - {name: %s", name)
+	if !a.has("explicit") {
+		fmt.Fprintf(&s.policy, ", policy_family: %s, cache_bucket: all", name)
+	}
 	for _, key := range sortedKeys(a.named) {
 		fmt.Fprintf(&s.policy, ", %s: %s", key, a.named[key])
 	}
