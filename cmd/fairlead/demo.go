@@ -1,9 +1,10 @@
 package main
 
 import (
-	"io"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 
 	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
@@ -46,10 +47,14 @@ acknowledged request had no outcome, or two.`,
 			if err != nil {
 				return err
 			}
-			return demo.Run(cmd.Context(), s, demo.Output{
-				Stdout: cmd.OutOrStdout(), Stderr: cmd.ErrOrStderr(), Stdin: cmd.InOrStdin(),
-				JSON: asJSON, Live: !asJSON && terminal(cmd.OutOrStdout()),
-			})
+			ctx, restore := signal.NotifyContext(cmd.Context(), syscall.SIGHUP) // a closed terminal leaves nothing behind either
+			defer restore()
+			out := demo.Output{Stdout: cmd.OutOrStdout(), Stderr: cmd.ErrOrStderr(), JSON: asJSON}
+			out.Live = !asJSON && terminal(out.Stdout)
+			if in := cmd.InOrStdin(); terminal(in) {
+				out.Keys = in
+			}
+			return demo.Run(ctx, s, out)
 		},
 	}
 	f := cmd.Flags()
@@ -66,7 +71,8 @@ acknowledged request had no outcome, or two.`,
 	return cmd
 }
 
-func terminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
+// terminal tells whether a stream is one.
+func terminal(stream any) bool {
+	f, ok := stream.(*os.File)
 	return ok && isatty.IsTerminal(f.Fd())
 }

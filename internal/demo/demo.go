@@ -12,7 +12,7 @@ import (
 // Output is where a run writes.
 type Output struct {
 	Stdout, Stderr io.Writer
-	Stdin          io.Reader // of the terminal, when Live
+	Keys           io.Reader // the terminal's, when Live; nil takes no keys
 	JSON           bool      // one line of JSON on Stdout, last
 	Live           bool      // Stdout is a terminal: show a live table
 }

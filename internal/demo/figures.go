@@ -16,14 +16,6 @@ type Figures struct {
 // Open is how many acknowledged requests have no outcome.
 func (f *Figures) Open() int { return f.Acknowledged - f.Completed - f.Failed }
 
-// Queued is how many of all classes wait.
-func (f *Figures) Queued() (n int) {
-	for i := range f.Classes {
-		n += f.Classes[i].Queued
-	}
-	return n
-}
-
 // ClassFigures is one class.
 type ClassFigures struct {
 	Class

@@ -32,7 +32,7 @@ const defaultWidth, defaultHeight = 80, 24
 func (l *live) show(ctx context.Context, figures func() (Figures, error)) {
 	m := &screen{scenario: l.scenario, interrupt: l.interrupt, figures: figures, began: time.Now(), width: defaultWidth}
 	m.latest, _ = figures() // the ticks will bring more
-	p := tea.NewProgram(m, tea.WithInput(l.out.Stdin), tea.WithOutput(l.out.Stdout), tea.WithoutSignalHandler(),
+	p := tea.NewProgram(m, tea.WithInput(l.out.Keys), tea.WithOutput(l.out.Stdout), tea.WithoutSignalHandler(),
 		tea.WithWindowSize(m.width, defaultHeight))
 	defer context.AfterFunc(ctx, func() { p.Send(over{}) })()
 	if _, err := p.Run(); err != nil {

@@ -19,12 +19,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // perform runs a scenario with --json, in a temporary folder that must be empty
 // afterwards, and returns the line.
-func perform(t *testing.T, ctx context.Context, s *Scenario) (report, string, error) {
+func perform(t *testing.T, s *Scenario) (report, string, error) {
 	t.Helper()
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
 	var stdout, stderr bytes.Buffer
-	err := Run(ctx, s, Output{Stdout: &stdout, Stderr: &stderr, JSON: true})
+	err := Run(t.Context(), s, Output{Stdout: &stdout, Stderr: &stderr, JSON: true})
 	if left, lerr := os.ReadDir(dir); lerr != nil || len(left) > 0 {
 		t.Errorf("left behind: %v %v", left, lerr)
 	}
@@ -47,7 +47,7 @@ func complete(t *testing.T, r report, n int) {
 
 func TestReplayOfTheBuiltInTrace(t *testing.T) {
 	s := load(t, Options{Speedup: 100, Frontends: 2})
-	r, stderr, err := perform(t, t.Context(), s)
+	r, stderr, err := perform(t, s)
 	if err != nil {
 		t.Fatal(err, "\n", stderr)
 	}
@@ -80,7 +80,7 @@ func TestDuels(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%s skew %v", c.o.Scenario, c.o.Skew), func(t *testing.T) {
 			c.o.Speedup = 1000
-			r, stderr, err := perform(t, t.Context(), load(t, c.o))
+			r, stderr, err := perform(t, load(t, c.o))
 			if err != nil {
 				t.Fatal(err, "\n", stderr)
 			}
@@ -139,7 +139,7 @@ func (s *signalled) Write(p []byte) (int, error) {
 func TestLostRequestsAreCounted(t *testing.T) {
 	s := load(t, Options{Scenario: ScenarioPremiumRegular})
 	s.Fleet.Workers, s.Patience, s.Requests = 0, 2*time.Second, s.Requests[:10]
-	r, _, err := perform(t, t.Context(), s)
+	r, _, err := perform(t, s)
 	if err == nil || err.Error() != "10 acknowledged requests have no outcome" {
 		t.Errorf("error %v, want it to say that 10 are missing", err)
 	}
@@ -155,7 +155,7 @@ func TestRefusedRequestsFail(t *testing.T) {
 	for i := range s.Policy.Root.Classes {
 		s.Policy.Root.Classes[i].Limits.Requests = &limit
 	}
-	r, _, err := perform(t, t.Context(), s)
+	r, _, err := perform(t, s)
 	if err != nil {
 		t.Fatal(err)
 	}
