@@ -36,8 +36,11 @@ func readResults(t *testing.T, st *store.Store) *audit {
 	}
 	cons, err := st.JS.OrderedConsumer(ctx, st.Names.StreamRES(), jetstream.OrderedConsumerConfig{})
 	must(t, err)
+	messages, err := cons.Messages()
+	must(t, err)
+	defer messages.Stop()
 	for seq := uint64(0); seq < r.Last; {
-		m, err := cons.Next(jetstream.FetchMaxWait(patience))
+		m, err := messages.Next(jetstream.NextMaxWait(patience))
 		must(t, err)
 		meta, err := m.Metadata()
 		must(t, err)

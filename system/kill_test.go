@@ -89,7 +89,7 @@ func TestKillBrokerAgainAndAgain(t *testing.T) {
 		b.kill()
 		b = w.broker()
 		if i%2 == 0 {
-			b.says(`"message":"embedded NATS listens"`, 1)
+			b.says(`"message":"embedded NATS listens"`)
 			b.kill()
 			b = w.broker()
 		}

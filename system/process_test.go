@@ -117,19 +117,25 @@ func (p *process) exit() int {
 	return p.cmd.ProcessState.ExitCode()
 }
 
-// says waits for a text on stderr, of which there must be n.
-func (p *process) says(text string, n int) {
+// says waits for a text on stderr.
+func (p *process) says(text string) {
+	p.t.Helper()
+	p.writes(p.log, text)
+}
+
+// writes waits for a text on one of the two streams.
+func (p *process) writes(to *transcript, text string) {
 	p.t.Helper()
 	late := time.After(patience)
 	for {
-		log, more := p.log.read()
-		if strings.Count(log, text) >= n {
+		got, more := to.read()
+		if strings.Contains(got, text) {
 			return
 		}
 		select {
 		case <-more:
 		case <-p.ended:
-			if log := p.log.String(); strings.Count(log, text) < n {
+			if !strings.Contains(to.String(), text) {
 				p.t.Fatalf("%s ended without a word of %q", p.name, text)
 			}
 		case <-late:
