@@ -159,7 +159,9 @@ func TestRefusedRequestsFail(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Completed != 200 || r.Failed != 440 || r.Lost != 0 {
-		t.Errorf("%d completed, %d failed, %d lost; want 200, 440, 0", r.Completed, r.Failed, r.Lost)
+	// The worker comes when all are acknowledged, which may be before the broker has
+	// read them all: then some find room that others have left.
+	if r.Completed < 200 || r.Failed == 0 || r.Completed+r.Failed != 640 || r.Lost != 0 {
+		t.Errorf("%d completed, %d failed, %d lost; want at least 200, the rest of 640, 0", r.Completed, r.Failed, r.Lost)
 	}
 }
