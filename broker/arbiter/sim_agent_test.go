@@ -70,8 +70,8 @@ func (a *agent) heartbeat(incarnation uint64) {
 	for _, j := range a.jobs {
 		b.InFlight = append(b.InFlight, wire.InFlight{ID: j.claim.Claim.ID, Attempt: j.claim.Claim.Attempt, Claim: j.claim.Seq, First: j.first})
 	}
-	if w.chance(40) {
-		a.muted = w.now + w.upTo(6*time.Second)
+	if w.chance(25) {
+		a.muted = w.now + w.upTo(8*time.Second)
 	}
 	if w.now >= a.muted || w.calm {
 		w.soon(func() { w.step(Beat{b}) })
@@ -145,7 +145,7 @@ func (a *agent) take(j *job) {
 		j.first = true
 		a.tell(j, wire.EventFirstToken)
 		w.after(w.upTo(4*time.Second), func() {
-			if w.chance(8) {
+			if w.chance(4) {
 				a.endIf(inc, j, wire.StatusError)
 			} else {
 				a.endIf(inc, j, wire.StatusOK)
