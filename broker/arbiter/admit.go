@@ -69,7 +69,7 @@ func (c *class) full() string {
 		if limit == nil || *limit == 0 {
 			continue
 		}
-		if most := saturate(*limit, int64(c.ring.serving)); current[i] >= most {
+		if most := saturate(*limit, int64(max(1, c.ring.serving))); current[i] >= most {
 			return fmt.Sprintf("is full: %s is %d, which allows %d now and %d are waiting", limitNames[i], *limit, most, current[i])
 		}
 	}

@@ -51,12 +51,8 @@ func (a *Arbiter) dispatchOne() bool {
 		}
 		a.turn = (a.turn + i + 1) % n
 		r := a.requests[e.Seq]
-		if w, rk := a.find(r); w != nil {
-			a.handOut(r, w, rk, backlogged)
-		} else {
-			in.sched.Refund(r.cls.index, r.Cost())
-			a.helpless(r)
-		}
+		w, rk := a.find(r)
+		a.handOut(r, w, rk, backlogged)
 		return true
 	}
 	return false
@@ -77,9 +73,7 @@ func (in *ring) backlogged() bool {
 func (a *Arbiter) handOut(r *request, w *worker, rk int, backlogged bool) {
 	r.attempt++
 	r.state = placing
-	if r.ask != nil {
-		r.ask.since = 0
-	}
+	delete(r.ring().picky, r.Seq)
 	r.booking = w.book(r, rk)
 	a.free--
 	cost, c := r.Cost(), r.cls
@@ -128,26 +122,14 @@ func (a *Arbiter) refuseNowaits() bool {
 // open says whether the head of a lane can be dispatched now.
 func (a *Arbiter) open(in *ring, t drr.Target, r *request) bool {
 	if t.Worker >= 0 {
-		return a.openExact(in, r)
-	}
-	if in.alone != 0 {
-		return false // nobody could serve anyone in this lane; sweep ends the wait
+		return r.ask.pin.takes() && a.freeRank(r.ask.pin, r) >= 0
 	}
 	return a.openShared(in, r)
 }
 
-// openExact: a pin that can never be met is open, so that it is answered.
-func (a *Arbiter) openExact(in *ring, r *request) bool {
-	w := r.ask.pin
-	if !w.takes() {
-		return false
-	}
-	return a.impossible(in, r) != "" || a.freeRank(w, r) >= 0
-}
-
 // openShared: the lane is blocked while every eligible worker is busy, or with
-// busy_worker_ratio a sufficient part of them. Zero eligible workers is open:
-// the head is popped and parked, and does not stand in the way.
+// busy_worker_ratio a sufficient part of them. It is blocked too when nobody may
+// serve it, which only happens when nobody serves anyone: others are parked.
 func (a *Arbiter) openShared(in *ring, r *request) bool {
 	eligible, busy := 0, 0
 	ratio := r.cls.BusyWorkerRatio
@@ -166,8 +148,5 @@ func (a *Arbiter) openShared(in *ring, r *request) bool {
 			return true
 		}
 	}
-	if ratio == nil || eligible == 0 {
-		return eligible == 0
-	}
-	return float64(busy) < *ratio*float64(eligible)
+	return ratio != nil && float64(busy) < *ratio*float64(eligible)
 }

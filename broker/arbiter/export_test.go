@@ -30,6 +30,10 @@ func (a *Arbiter) checkRequests() error {
 			return fmt.Errorf("request %d: state %d, in a lane: %t", id, r.state, r.Queued())
 		case (r.ring().parked[id] == r) != (r.state == parked):
 			return fmt.Errorf("request %d: state %d, parked wrongly", id, r.state)
+		case (r.ring().picky[id] == r) != (r.waits() && r.picky()):
+			return fmt.Errorf("request %d: state %d, picky wrongly", id, r.state)
+		case r.waits() && a.found == nil && a.fit(r) == nowhere:
+			return fmt.Errorf("request %d waits for what can never be", id)
 		case booked && r.booking == nil || r.waits() && r.booking != nil:
 			return fmt.Errorf("request %d: state %d, booking %v", id, r.state, r.booking)
 		case r.booking != nil && (r.booking.id != id || r.booking.attempt != r.attempt):
@@ -196,7 +200,7 @@ func (a *Arbiter) leftover() error {
 	}
 	queued := 0
 	for _, in := range a.order {
-		queued += in.sched.Len() + len(in.parked)
+		queued += in.sched.Len() + len(in.parked) + len(in.picky)
 	}
 	if n := len(a.requests) + len(a.verdicts) + len(a.losses) + len(a.nowaits) + a.judged.len() + queued + bookings + strangers; n > 0 {
 		return fmt.Errorf("left: %d requests, %d verdicts, %d losses, %d nowaits, %d judged, %d queued, %d bookings, %d strangers",

@@ -80,14 +80,11 @@ func (w *worker) busy(i int, c *policy.Class) bool {
 	return f != nil && w.maxBatched > 0 && float64(rk.prefill) > *f*float64(w.maxBatched)
 }
 
-// find picks the worker and rank for a request that has just left its lane; nil
-// when no worker can serve it.
+// find picks the worker and rank for a request that has just left its lane: its
+// gate was open, so there is one.
 func (a *Arbiter) find(r *request) (*worker, int) {
 	in := r.ring()
 	if r.ask != nil && r.ask.pin != nil {
-		if a.impossible(in, r) != "" {
-			return nil, 0
-		}
 		return r.ask.pin, a.freeRank(r.ask.pin, r)
 	}
 	p := picker{arbiter: a, ring: in, request: r, meanSpeed: a.fleet.meanSpeed()}

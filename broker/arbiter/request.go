@@ -138,13 +138,30 @@ func (a *Arbiter) modelOf(named string) string {
 	return named
 }
 
-// enqueue puts a request into its lane, for the first time or again.
+// enqueue lets a request wait, for the first time or again.
 func (a *Arbiter) enqueue(r *request) {
 	r.state = queued
 	in := r.ring()
-	in.sched.Enqueue(r.cls.index, r.target(), &r.Entry)
-	in.dirty = true
-	a.watch(r)
+	if r.picky() {
+		in.picky[r.Seq] = r
+	}
+	switch a.fit(r) {
+	case nowhere:
+		if r.ask.soft {
+			a.loosen(r)
+		} else {
+			a.judge(r, wire.InvalidRequest, a.impossible(in, r))
+		}
+	case outside:
+		a.park(r)
+	case inLane:
+		if r.ask != nil {
+			r.ask.since = 0
+		}
+		in.sched.Enqueue(r.cls.index, r.target(), &r.Entry)
+		in.dirty = true
+		a.watch(r)
+	}
 }
 
 // putBack returns a request whose attempt came to nothing to its lane, under its
@@ -164,6 +181,7 @@ func (a *Arbiter) putBack(r *request) {
 
 // leaveLane takes a queued request out of wherever it waits.
 func (a *Arbiter) leaveLane(r *request) {
+	delete(r.ring().picky, r.Seq)
 	switch {
 	case r.Queued():
 		r.ring().sched.Remove(&r.Entry)

@@ -18,14 +18,15 @@ type ring struct {
 	classes []*class
 	gate    drr.Gate
 	members int                 // requests in the system that belong to it
-	parked  map[uint64]*request // queued requests that no worker can serve now
+	picky   map[uint64]*request // waiting requests that not every worker may serve
+	parked  map[uint64]*request // those of them that no worker can serve now
 	dirty   bool                // something may have become dispatchable
 	swept   int64               // when waiting was last looked through
 	sweepAt int64               // when waiting without a worker next ends for someone; 0 never
 	hint    int                 // where the search for a free worker starts
 	next    int                 // round-robin placement
-	serving int                 // live workers that serve the model, at least 1: limits scale with it
-	alone   int64               // since when no worker has served the model; 0 when some do
+	serving int                 // live workers that serve the model: limits scale with it
+	alone   int64               // since when no worker has taken work for the model; 0 when some do
 }
 
 // class is what the arbiter counts about a class of a ring.
@@ -48,7 +49,7 @@ func (a *Arbiter) ring(model string) *ring {
 	if r, ok := a.rings[model]; ok {
 		return r
 	}
-	r := &ring{model: model, parked: map[uint64]*request{}}
+	r := &ring{model: model, picky: map[uint64]*request{}, parked: map[uint64]*request{}}
 	r.adopt(a.cfg.Policy.Profile(model))
 	r.gate = func(_ int, t drr.Target, head *drr.Entry) bool { return a.open(r, t, a.requests[head.Seq]) }
 	a.rings[model] = r
@@ -112,26 +113,29 @@ func (a *Arbiter) recheck(w *worker) {
 
 // countServing refreshes what a ring knows of its workers.
 func (a *Arbiter) countServing(r *ring) {
-	n := 0
+	r.serving = 0
+	taking := 0
 	for _, w := range a.fleet.live {
 		if r.model == "" || w.serves(r.model) {
-			n++
+			r.serving++
+			if w.takes() {
+				taking++
+			}
 		}
 	}
 	switch {
-	case n > 0:
+	case taking > 0:
 		r.alone = 0
 	case r.alone == 0:
 		r.alone = max(a.now, a.started)
 	}
-	r.serving = max(1, n)
 }
 
 // fleetChanged is called after workers came, went, or changed what they serve.
 func (a *Arbiter) fleetChanged() {
 	for _, r := range a.order {
 		a.countServing(r)
-		a.retryParked(r)
+		a.review(r)
 		r.sched.RecheckAll()
 		r.dirty = true
 		if r.alone != 0 || len(r.parked) > 0 || a.fleet.pins > 0 {

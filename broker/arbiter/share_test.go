@@ -51,7 +51,12 @@ func (s *pool) step(ev Event) {
 			s.out(&act)
 			s.work(act)
 		case StoreVerdict:
-			s.t.Fatalf("at %v: %+v", s.now, act.Verdict)
+			if act.Verdict.Reason != wire.NoWorker {
+				s.t.Fatalf("at %v: %+v", s.now, act.Verdict)
+			}
+			s.after(0, func() { s.step(VerdictStored{Seq: act.Verdict.ID, Verdict: act.Verdict}) })
+		case End:
+			s.after(0, func() { s.step(Ended{ID: act.Verdict.ID}) })
 		}
 	}
 }
@@ -76,9 +81,11 @@ func (s *pool) work(h HandOut) {
 	})
 }
 
-func (s *pool) ask(class string, tokens int64) {
+func (s *pool) ask(class string, tokens int64, allow ...string) {
 	s.last++
-	s.step(Arrived{ID: s.last, At: s.clock(), Request: wire.Request{Class: class, Model: "m", Input: uint32(tokens), Rank: wire.AnyRank}})
+	s.step(Arrived{ID: s.last, At: s.clock(), Request: wire.Request{
+		Class: class, Model: "m", Input: uint32(tokens), Rank: wire.AnyRank, Allow: allow,
+	}})
 }
 
 // join makes a worker report every second from now on.
@@ -192,14 +199,23 @@ func TestShareOnEveryInterval(t *testing.T) {
 		for _, slots := range []int{1, 4, 64} {
 			for _, workers := range []int{1, 3} {
 				t.Run(fmt.Sprintf("%s, %d slots, %d workers", c.about, slots, workers), func(t *testing.T) {
-					share(t, twoClasses(c.qi, c.qj, 0), c.costs, slots, workers)
+					share(t, twoClasses(c.qi, c.qj, 0), c.costs, slots, workers, false)
 				})
 			}
 		}
 	}
 }
 
-func share(t *testing.T, p *policy.Policy, costs [2]func(*rand.Rand) int64, slots, workers int) {
+// TestShareAmongHelpless: what nobody can serve earns its class nothing, though
+// one such request comes with every dispatch of the rival.
+func TestShareAmongHelpless(t *testing.T) {
+	cost := func(*rand.Rand) int64 { return 700 }
+	for _, slots := range []int{1, 4} {
+		share(t, twoClasses(1000, 1000, 0), [2]func(*rand.Rand) int64{cost, cost}, slots, 1, true)
+	}
+}
+
+func share(t *testing.T, p *policy.Policy, costs [2]func(*rand.Rand) int64, slots, workers int, helpless bool) {
 	const dispatches = 4000
 	rng := rand.New(rand.NewPCG(7, uint64(slots)))
 	s := newPool(t, p)
@@ -226,6 +242,9 @@ func share(t *testing.T, p *policy.Policy, costs [2]func(*rand.Rand) int64, slot
 		d := served[0]/float64(classes[0].Quantum) - served[1]/float64(classes[1].Quantum)
 		low, high = min(low, d), max(high, d)
 		s.after(0, func() { refill(i) })
+		if helpless && i == 1 {
+			s.after(0, func() { s.ask(classes[0].Name, 5000, "nobody") })
+		}
 	}
 	for range 10 + 4*slots*workers { // deep enough to stay backlogged through a burst of hand-outs
 		refill(0)

@@ -12,25 +12,59 @@ import (
 // request that waits in it.
 const sweepPause = int64(time.Second)
 
-// helpless decides about a request that has left its lane and that no worker can
-// serve: what can never be served is answered, anything else waits outside its
-// lane for another fleet.
-func (a *Arbiter) helpless(r *request) {
-	switch k := r.ask; {
-	case k == nil || k.pin == nil:
-		a.park(r)
-	case k.soft:
-		a.loosen(r)
-	default:
-		a.judge(r, wire.InvalidRequest, a.impossible(r.ring(), r))
+// fit says where a waiting request belongs.
+type fit uint8
+
+const (
+	inLane  fit = iota
+	outside     // of its lane, where it stands in nobody's way: no worker may serve it now
+	nowhere     // its pin can never be met
+)
+
+// picky reports whether only some of the workers that serve the model may serve
+// the request.
+func (r *request) picky() bool {
+	return r.ask != nil && (r.ask.pin != nil || r.ask.allow != nil || r.ask.require != nil)
+}
+
+// fit decides for a request by the fleet as it is. One that may go to any worker
+// waits in its lane, which is blocked while there is none.
+func (a *Arbiter) fit(r *request) fit {
+	in := r.ring()
+	switch {
+	case !r.picky():
+		return inLane
+	case r.ask.pin != nil:
+		if r.ask.pin.takes() && a.impossible(in, r) != "" {
+			return nowhere
+		}
+		return inLane
+	case in.alone != 0, slices.ContainsFunc(a.fleet.live, func(w *worker) bool { return eligibleFor(w, in, r) }):
+		return inLane
+	}
+	return outside
+}
+
+// review moves the requests of a ring that the present fleet suits better or
+// worse than the one before.
+func (a *Arbiter) review(in *ring) {
+	for _, id := range slices.Sorted(maps.Keys(in.picky)) {
+		r := in.picky[id]
+		if r.state == parked && in.alone != 0 {
+			continue // nobody is there for anybody: its grace goes on
+		}
+		if now := a.fit(r); now == nowhere || (now == outside) != (r.state == parked) {
+			a.leaveLane(r)
+			a.enqueue(r)
+		}
 	}
 }
 
 // park keeps a request outside its lane.
 func (a *Arbiter) park(r *request) {
 	r.state = parked
-	if k := r.rare(); k.since == 0 {
-		k.since = a.now
+	if r.ask.since == 0 {
+		r.ask.since = a.now
 	}
 	r.ring().parked[r.Seq] = r
 	r.cls.countParked(r, 1)
@@ -48,18 +82,6 @@ func (c *class) countParked(r *request, sign int64) {
 	c.parked.Raw += sign * int64(r.Raw)
 	c.parked.Cached += sign * int64(r.Cached)
 	c.parked.Uncached += sign * r.Uncached()
-}
-
-// retryParked lets those go back to their lane that somebody can serve now.
-func (a *Arbiter) retryParked(in *ring) {
-	for _, id := range slices.Sorted(maps.Keys(in.parked)) {
-		r := in.parked[id]
-		if slices.ContainsFunc(a.fleet.live, func(w *worker) bool { return eligibleFor(w, in, r) }) {
-			a.unpark(r)
-			r.ask.since = 0
-			a.enqueue(r)
-		}
-	}
 }
 
 // loosen drops a pin that is only a preference.
@@ -127,7 +149,7 @@ func (a *Arbiter) giveUpWaiting(r *request) {
 		a.loosen(r)
 	case k != nil && k.pin != nil:
 		a.judge(r, wire.WorkerGone, "worker "+quote(k.pin.name)+", which it is pinned to, took no work for "+r.cls.PinGrace.String())
-	case in.alone != 0 && in.model != "" && len(a.fleet.live) > 0:
+	case in.serving == 0 && in.model != "" && len(a.fleet.live) > 0:
 		a.judge(r, wire.ModelNotFound, wire.HeaderModel+": no worker has served "+quote(in.model)+" for "+r.cls.NoWorkerGrace.String())
 	default:
 		a.judge(r, wire.NoWorker, "no eligible worker for "+r.cls.NoWorkerGrace.String())
