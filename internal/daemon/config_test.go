@@ -70,7 +70,7 @@ func TestEffective(t *testing.T) {
 	path := write(t, "name: x\n")
 	t.Setenv("FAIRLEAD_API_TOKEN", "s3cret")
 	flags, _ := newFlags()
-	if err := flags.Parse([]string{"--config", path, "--nats-url=nats://u:s3cret@h:1", "--model=a,b"}); err != nil {
+	if err := flags.Parse([]string{"--config", path, "--nats-url=nats://u:s3cret@h:1,nats://u:s3cret@h:2", "--model=a,b"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := Load(flags); err != nil {
@@ -88,7 +88,7 @@ func TestEffective(t *testing.T) {
 		`log-level: info # default`,
 		`model: [a, b] # --model`,
 		`name: x # ` + path + `: name`,
-		`nats-url: "nats://u:xxxxx@h:1" # --nats-url`,
+		`nats-url: "nats://u:xxxxx@h:1,nats://u:xxxxx@h:2" # --nats-url`,
 		`pprof: false # default`,
 		`slots: 8 # default`,
 	}, "\n") + "\n"

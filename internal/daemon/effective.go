@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"strings"
 
 	"github.com/goccy/go-yaml"
 	"github.com/spf13/pflag"
@@ -76,12 +77,16 @@ func printable(f *pflag.Flag) any {
 	return Redact(value)
 }
 
-// Redact hides the password of a URL; anything else stays as it is.
+// Redact hides the password of a URL, or of each in a list with commas; anything
+// else stays as it is.
 func Redact(value string) string {
-	if u, err := url.Parse(value); err == nil && u.User != nil {
-		return u.Redacted()
+	parts := strings.Split(value, ",")
+	for i, part := range parts {
+		if u, err := url.Parse(part); err == nil && u.User != nil {
+			parts[i] = u.Redacted()
+		}
 	}
-	return value
+	return strings.Join(parts, ",")
 }
 
 func origin(f *pflag.Flag) string {
