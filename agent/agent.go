@@ -84,6 +84,7 @@ func (a *Agent) connect() (*nats.Conn, func(), error) {
 	}
 	log := a.cfg.Log
 	opts := append(store.Reconnect("fairlead agent "+a.cfg.Worker),
+		store.Unreachable(func(err error) { log.Warn().Err(err).Msg("cannot reach NATS; trying again") }),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil { // nil: this side closed it
 				log.Warn().Err(err).Msg("lost the connection to NATS")

@@ -183,7 +183,7 @@ func (b *Broker) set(r role, epoch uint64, err error) {
 // are there, and it leads or stands by.
 func (b *Broker) Ready() error {
 	if !b.cfg.Conn.IsConnected() {
-		return errors.New("not connected to NATS")
+		return fmt.Errorf("not connected to NATS: none of %v answers", b.cfg.Conn.Servers())
 	}
 	switch c := b.state.Load(); {
 	case c.err != nil:

@@ -31,7 +31,7 @@ func run(s *settings) (err error) {
 	}
 	stop, abort, release := daemon.Signals(context.Background(), s.Grace)
 	defer release()
-	nc, closeNATS, err := connect(s, log)
+	nc, url, closeNATS, err := connect(s, log)
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func run(s *settings) (err error) {
 	mux := daemon.Mux(daemon.Probes{
 		Ready: b.Ready, Metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{}), PProf: s.PProf,
 	})
-	log.Info().Str("version", buildinfo.Get().String()).Str("nats", daemon.Redact(nc.ConnectedUrl())).Str("http", s.HTTP).Msg("broker starts")
+	log.Info().Str("version", buildinfo.Get().String()).Str("nats", url).Str("http", s.HTTP).Msg("broker starts")
 	g, ctx := errgroup.WithContext(stop)
 	serving, endServing := context.WithCancel(abort)
 	defer endServing()
@@ -85,40 +85,44 @@ func brokerName(name string) string {
 	return fmt.Sprintf("%s-%d", host, os.Getpid())
 }
 
-// connect starts the embedded server, or joins an external one.
-func connect(s *settings, log zerolog.Logger) (*nats.Conn, func() error, error) {
-	var opts []nats.Option
+// connect starts the embedded server, or joins an external one, also when that
+// is not there yet. It returns the address and how to let go.
+func connect(s *settings, log zerolog.Logger) (nc *nats.Conn, url string, closeNATS func() error, err error) {
+	if s.natsURL != "" {
+		url = daemon.Redact(s.natsURL)
+		nc, err = join(s, url, log)
+		return nc, url, func() error { nc.Close(); return nil }, err
+	}
+	srv, err := embedded.Start(embedded.Options{
+		Host: s.natsHost, Port: s.natsPort, StoreDir: s.storeDir, SyncAlways: s.syncAlways, Log: log.With().Str("part", "nats").Logger(),
+	})
+	if err != nil {
+		return nil, "", nil, err
+	}
+	nc, err = srv.Connect("fairlead-broker")
+	if err != nil {
+		return nil, "", nil, errors.Join(err, srv.Stop())
+	}
+	log.Info().Str("url", srv.URL()).Str("store", s.storeDir).Msg("embedded NATS listens")
+	return nc, srv.URL(), func() error { nc.Close(); return srv.Stop() }, nil
+}
+
+// join connects to an external server.
+func join(s *settings, url string, log zerolog.Logger) (*nats.Conn, error) {
+	opts := append(store.Reconnect("fairlead-broker"),
+		store.Unreachable(func(err error) { log.Warn().Err(err).Str("url", url).Msg("cannot reach NATS; trying again") }),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) { log.Warn().Err(err).Msg("lost the connection to NATS") }),
+		nats.ReconnectHandler(func(*nats.Conn) { log.Info().Msg("connected to NATS again") }),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { log.Warn().Err(err).Msg("NATS reports an error") }),
+	)
 	if s.creds != "" {
 		opts = append(opts, nats.UserCredentials(s.creds))
 	}
-	if s.natsURL != "" {
-		nc, err := nats.Connect(s.natsURL, append(store.Reconnect("fairlead-broker"), opts...)...)
-		if err != nil {
-			return nil, nil, fmt.Errorf("connect to --nats-url: %w", err)
-		}
-		return nc, func() error { nc.Close(); return nil }, nil
-	}
-	srv, err := embedded.Start(s.embedded(log.With().Str("part", "nats").Logger()))
+	nc, err := nats.Connect(s.natsURL, opts...)
 	if err != nil {
-		return nil, nil, err
+		return nil, fmt.Errorf("connect to --nats-url: %w", err)
 	}
-	nc, err := srv.Connect("fairlead-broker", opts...)
-	if err != nil {
-		return nil, nil, errors.Join(err, srv.Stop())
-	}
-	log.Info().Str("url", srv.URL()).Str("store", s.storeDir).Msg("embedded NATS listens")
-	return nc, func() error { nc.Close(); return srv.Stop() }, nil
-}
-
-func (s *settings) embedded(log zerolog.Logger) embedded.Options {
-	o := embedded.Options{
-		Host: s.natsHost, Port: s.natsPort, Name: s.name, StoreDir: s.storeDir, SyncAlways: s.syncAlways, ConfigFile: s.natsConfig, Log: log,
-	}
-	if s.cluster != "" {
-		host, port, _ := s.clusterAddr() // checked at the start
-		o.Cluster = &embedded.Cluster{Name: s.cluster, Host: host, Port: port, Routes: s.routes}
-	}
-	return o
+	return nc, nil
 }
 
 // reloads reads the policy again at every SIGHUP. A bad file changes nothing.

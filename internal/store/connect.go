@@ -2,6 +2,7 @@ package store
 
 import (
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -20,4 +21,16 @@ func Reconnect(name string) []nats.Option {
 		nats.PingInterval(10 * time.Second),
 		nats.MaxPingsOutstanding(2),
 	}
+}
+
+// Unreachable tells why no server could be reached, once in each outage: also
+// when the first connection fails, which [Reconnect] makes no error.
+func Unreachable(tell func(error)) nats.Option {
+	var told atomic.Uint64 // outages told of: connections made then, plus 1
+	return nats.ReconnectErrHandler(func(nc *nats.Conn, err error) {
+		outage := nc.Stats().Reconnects + 1
+		if told.Swap(outage) != outage {
+			tell(err)
+		}
+	})
 }
