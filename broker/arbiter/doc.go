@@ -58,7 +58,10 @@
 // # Promises
 //
 //   - A request that comes back re-enters its lane under its original key, with
-//     the next attempt number, and its class gets back what it was charged.
+//     the next attempt number, and its class gets back what it was charged, as
+//     far as its credit stays within a quantum and that cost.
+//   - A request that nobody may serve never reaches the ring: it costs and earns
+//     its class nothing.
 //   - Attempt numbers rise and are never reused, whoever leads: what carries the
 //     highest (a claim in WORK or a message in DONE) is dropped only after a newer
 //     claim is stored or the request is over.

@@ -10,6 +10,9 @@ import (
 // pick draws one of a list.
 func pick[T any](w *world, list ...T) T { return list[w.rng.IntN(len(list))] }
 
+// The largest quantum of a class and the largest prompt.
+const mostQuantum, mostTokens = 2000, 2000
+
 func (w *world) randomPolicy() *policy.Policy {
 	p := policy.Default()
 	root := p.Root
@@ -28,7 +31,7 @@ func (w *world) randomPolicy() *policy.Policy {
 
 func (w *world) randomClass(name string) policy.Class {
 	c := policy.Class{
-		Name: name, Family: name, Bucket: "all", Quantum: 1 + w.rng.Int64N(2000), Order: pick(w, policy.FCFS, policy.WSPT, policy.EDF),
+		Name: name, Family: name, Bucket: "all", Quantum: 1 + w.rng.Int64N(mostQuantum), Order: pick(w, policy.FCFS, policy.WSPT, policy.EDF),
 		NoWorkerGrace: w.upTo(20 * time.Second), PinGrace: w.upTo(10 * time.Second),
 	}
 	if w.chance(6) {
@@ -54,7 +57,7 @@ func (w *world) randomClass(name string) policy.Class {
 func (w *world) randomRequest() wire.Request {
 	q := wire.Request{
 		Class: pick(w, "a", "a", "a", "b", "b", "c", "d", ""), Model: "m", Rank: wire.AnyRank,
-		Input: uint32(w.rng.IntN(2000)), Retry: pick(w, wire.RetryAuto, wire.RetryAuto, wire.RetryAlways, wire.RetryNever),
+		Input: uint32(w.rng.IntN(mostTokens)), Retry: pick(w, wire.RetryAuto, wire.RetryAuto, wire.RetryAlways, wire.RetryNever),
 		Priority: pick(w, 0, 0, 2.5), Strict: pick[uint32](w, 0, 0, 0, 1), NoQueue: w.chance(15),
 	}
 	if w.chance(6) {
