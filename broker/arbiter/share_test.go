@@ -199,7 +199,7 @@ func TestShareOnEveryInterval(t *testing.T) {
 		for _, slots := range []int{1, 4, 64} {
 			for _, workers := range []int{1, 3} {
 				t.Run(fmt.Sprintf("%s, %d slots, %d workers", c.about, slots, workers), func(t *testing.T) {
-					share(t, twoClasses(c.qi, c.qj, 0), c.costs, slots, workers, false)
+					sharing{policy: twoClasses(c.qi, c.qj, 0), costs: c.costs, slots: slots, workers: workers}.test(t)
 				})
 			}
 		}
@@ -211,24 +211,32 @@ func TestShareOnEveryInterval(t *testing.T) {
 func TestShareAmongHelpless(t *testing.T) {
 	cost := func(*rand.Rand) int64 { return 700 }
 	for _, slots := range []int{1, 4} {
-		share(t, twoClasses(1000, 1000, 0), [2]func(*rand.Rand) int64{cost, cost}, slots, 1, true)
+		sharing{twoClasses(1000, 1000, 0), [2]func(*rand.Rand) int64{cost, cost}, slots, 1, true}.test(t)
 	}
 }
 
-func share(t *testing.T, p *policy.Policy, costs [2]func(*rand.Rand) int64, slots, workers int, helpless bool) {
+// sharing is a test of shares between the two classes of a policy.
+type sharing struct {
+	policy         *policy.Policy
+	costs          [2]func(*rand.Rand) int64
+	slots, workers int
+	helpless       bool // the first class asks for what nobody may serve as well
+}
+
+func (c sharing) test(t *testing.T) {
 	const dispatches = 4000
-	rng := rand.New(rand.NewPCG(7, uint64(slots)))
-	s := newPool(t, p)
-	s.slots = slots
+	rng := rand.New(rand.NewPCG(7, uint64(c.slots)))
+	s := newPool(t, c.policy)
+	s.slots = c.slots
 	s.service = func(tokens int64) (time.Duration, time.Duration) {
 		d := time.Duration(float64(tokens) * (0.5 + rng.Float64()) * float64(time.Millisecond))
 		return d / 2, d
 	}
-	classes := p.Root.Classes
+	classes := c.policy.Root.Classes
 	var served, largest [2]float64
 	low, high, n := 0.0, 0.0, 0
 	refill := func(i int) {
-		cost := costs[i](rng)
+		cost := c.costs[i](rng)
 		largest[i] = max(largest[i], float64(cost))
 		s.ask(classes[i].Name, cost)
 	}
@@ -242,15 +250,15 @@ func share(t *testing.T, p *policy.Policy, costs [2]func(*rand.Rand) int64, slot
 		d := served[0]/float64(classes[0].Quantum) - served[1]/float64(classes[1].Quantum)
 		low, high = min(low, d), max(high, d)
 		s.after(0, func() { refill(i) })
-		if helpless && i == 1 {
+		if c.helpless && i == 1 {
 			s.after(0, func() { s.ask(classes[0].Name, 5000, "nobody") })
 		}
 	}
-	for range 10 + 4*slots*workers { // deep enough to stay backlogged through a burst of hand-outs
+	for range 10 + 4*c.slots*c.workers { // deep enough to stay backlogged through a burst of hand-outs
 		refill(0)
 		refill(1)
 	}
-	for i := range workers {
+	for i := range c.workers {
 		s.join(fmt.Sprintf("w%d", i))
 	}
 	s.run(func() bool { return n >= dispatches })
