@@ -74,12 +74,7 @@ func (t *term) cancelRequest(m *nats.Msg, id uint64) {
 	}
 	t.token++
 	t.asked[t.token] = m
-	c := arbiter.Cancel{Token: t.token, ID: id}
-	if !t.arb.Recovered() {
-		t.held = append(t.held, c)
-		return
-	}
-	if err := t.step(c); err != nil {
+	if err := t.step(arbiter.Cancel{Token: t.token, ID: id}); err != nil {
 		t.broken = err
 	}
 }

@@ -32,9 +32,8 @@ type term struct {
 	ctl    []*nats.Subscription
 	asked  map[uint64]*nats.Msg // cancels by token
 	token  uint64
-	held   []arbiter.Cancel // cancels that came during recovery
-	broken error            // why the term must end
-	reply  struct {         // of the request that arrived last: most refusals are for it
+	broken error    // why the term must end
+	reply  struct { // of the request that arrived last: most refusals are for it
 		id uint64
 		to string
 	}
@@ -211,13 +210,6 @@ func (t *term) note(ev arbiter.Event) {
 func (t *term) begin() {
 	t.b.set(roleLeader, t.lease.epoch, nil)
 	t.b.log.Info().Uint64("epoch", t.lease.epoch).Int("pending", t.arb.Pending()).Msg("leading")
-	held := t.held
-	t.held = nil
-	for _, c := range held {
-		if err := t.step(c); err != nil {
-			t.broken = err
-		}
-	}
 }
 
 // do carries out one action. It does not block.
