@@ -19,7 +19,15 @@ func (s *splitmix64) next() uint64 {
 	return z ^ z>>31
 }
 
-func open(int, Target, *Entry) bool { return true }
+func open(int, Target, *Entry) Answer { return Open }
+
+// when turns a condition into an answer.
+func when(ok bool) Answer {
+	if ok {
+		return Open
+	}
+	return Shut
+}
 
 func must(classes []Class) *Scheduler {
 	s, err := New(classes)
@@ -69,7 +77,7 @@ func drain(s *Scheduler) {
 }
 
 func BenchmarkPopOnceExact(b *testing.B) {
-	odd := func(_ int, t Target, _ *Entry) bool { return t.Worker&1 == 1 }
+	odd := func(_ int, t Target, _ *Entry) Answer { return when(t.Worker&1 == 1) }
 	for _, lanes := range []int{1, 8, 32, 128, 512, 1024} {
 		b.Run(fmt.Sprint("lanes=", lanes), func(b *testing.B) {
 			prebuilt(b, 1, func() *Scheduler { return exactLanes(lanes, lanes) }, func(s *Scheduler) { s.Next(odd) })
@@ -211,7 +219,7 @@ type fleet struct {
 func newFleet() *fleet {
 	const workers = 1000
 	f := &fleet{s: weighted(8), rng: 42, closed: make([]bool, workers)}
-	f.gate = func(_ int, t Target, _ *Entry) bool { return !f.closed[t.Worker] }
+	f.gate = func(_ int, t Target, _ *Entry) Answer { return when(!f.closed[t.Worker]) }
 	for w := range int32(workers) {
 		if f.closed[w] = w%10 < 3; f.closed[w] {
 			f.blocked = append(f.blocked, w)

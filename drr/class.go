@@ -35,6 +35,13 @@ type Class struct {
 	Order   Order   // order within a lane
 	Aging   float64 // k, ≥ 0 and finite; 0 = off; WSPT only: smallest Arrival + k·Cost/((1+Jump)·Rate) first
 	Rate    float64 // nominal tokens per second, > 0 and finite when Aging > 0
+
+	// Tenants divides the service of the class among its tenants by the same arbiter. Memory grows with the
+	// largest tenant number that has something queued.
+	Tenants bool
+	// Weight returns the weight of a tenant, > 0 (what is not counts as the least possible); nil gives every tenant
+	// the weight 1. It is asked whenever a tenant that had nothing queued gets something.
+	Weight func(tenant uint32) float64
 }
 
 func (c *Class) validate() error {
@@ -49,10 +56,24 @@ func (c *Class) validate() error {
 		return fmt.Errorf("aging is %v, must be a finite number, 0 or more", c.Aging)
 	case c.Aging > 0 && c.Order != WSPT:
 		return fmt.Errorf("aging is %v, but the order is %v: it needs wspt", c.Aging, c.Order)
+	case c.Weight != nil && !c.Tenants:
+		return errors.New("weight is given, but tenants is off: it needs tenants")
 	case c.Aging > 0 && (!(c.Rate > 0) || math.IsInf(c.Rate, 0)):
 		return fmt.Errorf("rate is %v, must be a finite number of tokens per second above 0 when aging is on", c.Rate)
 	}
 	return nil
+}
+
+// share returns the quantum of a tenant: that of the class times its weight, to the nearest token, at least 1.
+func (c *Class) share(tenant uint32) int64 {
+	if c.Weight == nil {
+		return min(c.Quantum, limit)
+	}
+	tokens := c.Weight(tenant) * float64(c.Quantum)
+	if !(tokens > 1) { // so written because NaN is not greater either
+		return 1
+	}
+	return int64(min(math.Round(tokens), limit))
 }
 
 // Counters is what a class has queued.
@@ -66,74 +87,4 @@ func (n *Counters) add(e *Entry, sign int64) {
 	n.Raw += sign * int64(e.Raw)
 	n.Cached += sign * int64(e.Cached)
 	n.Uncached += sign * e.Uncached()
-}
-
-// class is a Class at work: its lanes, and an index of those that are not known to be blocked.
-type class struct {
-	Class
-	index    int
-	shared   *lane
-	exact    []*lane      // by worker, a list over its ranks; lanes without entries are not kept
-	ready    queue[*lane] // lanes that have a head nobody found blocked, by the head's key
-	counters Counters
-}
-
-// offer finds the dispatchable head that goes first, and sets aside the lanes it finds blocked.
-func (c *class) offer(gate Gate, blocked *blockedLanes) offer {
-	for c.ready.live > 0 {
-		l := c.ready.top().ref
-		if gate(c.index, l.target, l.head) {
-			return offer{cost: l.cost, ok: true}
-		}
-		c.ready.pop()
-		blocked.add(l)
-	}
-	return offer{}
-}
-
-// lane returns the lane of t if it holds anything.
-func (c *class) lane(t Target) *lane {
-	if t.Worker < 0 {
-		return c.shared
-	}
-	if int(t.Worker) >= len(c.exact) {
-		return nil
-	}
-	l := c.exact[t.Worker]
-	for l != nil && l.target.Rank != t.Rank {
-		l = l.sibling
-	}
-	return l
-}
-
-// adopt makes l, a lane not in use, the lane of t.
-func (c *class) adopt(l *lane, t Target) {
-	if missing := int(t.Worker) + 1 - len(c.exact); missing > 0 {
-		c.exact = append(c.exact, make([]*lane, missing)...)
-	}
-	l.class, l.target = c, t
-	l.sibling, c.exact[t.Worker] = c.exact[t.Worker], l
-}
-
-// abandon undoes adopt.
-func (c *class) abandon(l *lane) {
-	at := &c.exact[l.target.Worker]
-	for *at != l {
-		at = &(*at).sibling
-	}
-	*at, l.sibling = l.sibling, nil
-}
-
-// each visits the entries of all lanes until fn returns false.
-func (c *class) each(fn func(*Entry) bool) {
-	if !c.shared.entries.each(fn) {
-		return
-	}
-	for _, l := range c.exact {
-		for ; l != nil; l = l.sibling {
-			if !l.entries.each(fn) {
-				return
-			}
-		}
-	}
 }

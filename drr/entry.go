@@ -29,6 +29,7 @@ type Entry struct {
 	Strict   uint32  // tier; a larger one goes first whatever the order of the class
 	Raw      uint32  // prompt tokens
 	Cached   uint32  // prompt tokens found in a cache; Enqueue clamps it to Raw
+	Tenant   uint32  // small number that the caller gives each tenant, 0 for requests that name none; see Class.Tenants
 
 	gen    uint32 // counts departures, so that a node left behind in a queue is known as stale
 	lane   *lane  // the lane it waits in, nil when not queued
@@ -39,7 +40,7 @@ type Entry struct {
 // Uncached returns the prompt tokens that must be computed: Raw less Cached, never negative.
 func (e *Entry) Uncached() int64 { return int64(e.Raw) - int64(min(e.Cached, e.Raw)) }
 
-// Cost returns what a dispatch is charged: the uncached tokens, at least 1.
+// Cost returns what a dispatch is charged before any surcharge: the uncached tokens, at least 1.
 func (e *Entry) Cost() int64 { return max(1, e.Uncached()) }
 
 // Queued reports whether the entry waits in a scheduler.

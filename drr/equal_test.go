@@ -22,12 +22,17 @@ type rig struct {
 	busy     []bool   // by worker
 	seq      uint64
 	now      int64
+	charged  bool // by anything but a dispatch
 	refunded bool
+	allShut  bool // the gate says so when it is true
 	largest  int64
 	fail     func(format string, args ...any)
 }
 
-const rigWorkers = 4
+const (
+	rigWorkers = 4
+	rigTenants = 4
+)
 
 func newRig(pick func(int) int, fail func(string, ...any)) *rig {
 	g := &rig{now: 1e10, pick: pick, fail: fail, queued: map[uint64]*Entry{}, busy: make([]bool, rigWorkers)}
@@ -36,9 +41,14 @@ func newRig(pick func(int) int, fail func(string, ...any)) *rig {
 		if c.Order == WSPT && pick(2) == 0 {
 			c.Aging, c.Rate = float64(int(1)<<pick(4)), float64(int(1)<<pick(4))
 		}
+		if c.Tenants = pick(2) == 0; c.Tenants && pick(2) == 0 {
+			weights := []float64{1, float64(1 + pick(4)), .5, float64(1+pick(9)) / 7}
+			c.Weight = func(tenant uint32) float64 { return weights[tenant] }
+		}
 		g.classes = append(g.classes, c)
 	}
-	g.plain = newTextbook(g.classes)
+	g.allShut = pick(2) == 0
+	g.plain = newTextbook(g.classes, rigTenants)
 	g.real = g.fresh()
 	return g
 }
@@ -48,25 +58,33 @@ func (g *rig) fresh() *Scheduler {
 	if err != nil {
 		g.fail("New: %v", err)
 	}
+	for i := range g.classes {
+		s.SetSurcharge(i, g.plain.classes[i].surcharge)
+	}
 	return s
 }
 
 // gate lets an exact head go unless its worker is busy, and a shared one unless all workers that it may use are;
 // which those are depends on the entry.
-func (g *rig) gate(_ int, t Target, e *Entry) bool {
+func (g *rig) gate(_ int, t Target, e *Entry) Answer {
 	if t.Worker >= 0 {
-		return !g.busy[t.Worker]
+		return when(!g.busy[t.Worker])
 	}
+	all := true
 	for w, busy := range g.busy {
 		if !busy && (e.Seq%3 == 0 || w%2 == int(e.Seq)%2) {
-			return true
+			return Open
 		}
+		all = all && busy
 	}
-	return false
+	if all && g.allShut {
+		return AllShut
+	}
+	return Shut
 }
 
 func (g *rig) step() {
-	switch g.pick(16) {
+	switch g.pick(18) {
 	case 0, 1, 2, 3:
 		g.arrive()
 	case 4, 5, 6, 7, 8, 9:
@@ -77,15 +95,22 @@ func (g *rig) step() {
 		w := g.pick(rigWorkers)
 		g.busy[w] = false
 		g.real.Recheck(int32(w))
+		g.plain.recheck(int32(w))
 	case 12:
 		clear(g.busy)
-		g.real.RecheckAll()
+		g.recheckAll()
 	case 13:
 		g.cancel()
 	case 14:
 		g.giveBack()
 	case 15:
 		g.takeOver()
+	case 16:
+		g.correct()
+	case 17:
+		class, tokens := g.pick(len(g.classes)), int64(g.pick(30))
+		g.real.SetSurcharge(class, tokens)
+		g.plain.classes[class].surcharge = tokens
 	}
 	g.compare()
 }
@@ -93,7 +118,7 @@ func (g *rig) step() {
 func (g *rig) arrive() {
 	g.seq++
 	g.now += int64(g.pick(3)) * 5e8
-	e := &Entry{Seq: g.seq, Arrival: g.now - int64(g.pick(4))*5e8, Raw: uint32(g.pick(90)), Cached: uint32(g.pick(30))}
+	e := &Entry{Seq: g.seq, Arrival: g.now - int64(g.pick(4))*5e8, Raw: uint32(g.pick(90)), Cached: uint32(g.pick(30)), Tenant: uint32(g.pick(rigTenants))}
 	if g.pick(4) == 0 {
 		e.Strict = uint32(g.pick(3))
 	}
@@ -107,7 +132,7 @@ func (g *rig) arrive() {
 	if g.pick(3) > 0 {
 		t = Target{Worker: int32(g.pick(rigWorkers)), Rank: int32(g.pick(3)) - 1}
 	}
-	g.largest = max(g.largest, e.Cost())
+	g.largest = max(g.largest, e.Cost()+30)
 	g.enqueue(g.pick(len(g.classes)), t, e)
 }
 
@@ -120,7 +145,8 @@ func (g *rig) enqueue(class int, t Target, e *Entry) {
 
 func (g *rig) next() {
 	got, want := g.real.Next(g.gate), uint64(0)
-	if e, ok := g.plain.next(g.gate); ok {
+	e, charged, ok := g.plain.next(g.gate)
+	if ok {
 		want = e.Seq
 	}
 	if got == nil {
@@ -131,6 +157,9 @@ func (g *rig) next() {
 	}
 	if got.Seq != want || got.Queued() {
 		g.fail("Next returned %d (queued %v), the textbook %d", got.Seq, got.Queued(), want)
+	}
+	if g.real.Charged() != charged {
+		g.fail("entry %d was charged %d, by the textbook %d", got.Seq, g.real.Charged(), charged)
 	}
 	g.gone(got.Seq)
 	g.out = append(g.out, got)
@@ -172,12 +201,27 @@ func (g *rig) giveBack() {
 	if again == 0 {
 		g.enqueue(class, t, e)
 	}
-	g.refunded = true
-	g.real.Refund(class, e.Cost())
-	g.plain.refund(class, e.Cost())
+	g.charge(class, e.Tenant, -e.Cost())
 	if again == 1 {
 		g.enqueue(class, t, e)
 	}
+}
+
+func (g *rig) charge(class int, tenant uint32, tokens int64) {
+	if tokens < 0 {
+		g.refunded, g.largest = true, max(g.largest, -tokens)
+	}
+	g.real.Charge(class, tenant, tokens)
+	g.plain.charge(class, tenant, tokens)
+}
+
+func (g *rig) correct() {
+	g.charge(g.pick(len(g.classes)), uint32(g.pick(rigTenants)), int64(g.pick(160)-90))
+}
+
+func (g *rig) recheckAll() {
+	g.real.RecheckAll()
+	g.plain.recheck(-1)
 }
 
 // takeOver replaces the scheduler by a successor that got the backlog in another order.
@@ -191,13 +235,13 @@ func (g *rig) takeOver() {
 		g.order[i], g.order[j] = g.order[j], g.order[i]
 		old := g.queued[g.order[i]]
 		e := &Entry{Seq: old.Seq, Arrival: old.Arrival, Deadline: old.Deadline, Jump: old.Jump,
-			Strict: old.Strict, Raw: old.Raw, Cached: old.Cached}
+			Strict: old.Strict, Raw: old.Raw, Cached: old.Cached, Tenant: old.Tenant}
 		successor.Enqueue(old.Class(), old.Target(), e)
 		g.queued[e.Seq] = e
 	}
 	successor.Restore(g.real.Snapshot())
 	g.real = successor
-	g.plain.forgive()
+	g.plain.succeed()
 }
 
 // compare checks all that can be seen of the two.
@@ -210,18 +254,9 @@ func (g *rig) compare() {
 			want.add(&c.queued[j], 1)
 		}
 		total += len(c.queued)
+		g.compareCredit(i)
 		if diff := cmp.Diff(want, g.real.Counters(i)); diff != "" {
 			g.fail("counters of class %d (-want +got):\n%s", i, diff)
-		}
-		deficit := c.deficit
-		if len(c.queued) == 0 {
-			deficit = 0
-		}
-		if got := g.real.Deficit(i); got != deficit {
-			g.fail("deficit of class %d is %d, want %d", i, got, deficit)
-		}
-		if !g.refunded && deficit > c.Quantum+g.largest {
-			g.fail("deficit of class %d is %d, more than quantum %d + largest cost %d", i, deficit, c.Quantum, g.largest)
 		}
 		visited := 0
 		g.real.Each(i, func(e *Entry) bool { visited++; return e.Queued() && e.Class() == i })
@@ -234,11 +269,36 @@ func (g *rig) compare() {
 	}
 }
 
+// compareCredit checks the deficits of a class and of its tenants, and their bounds.
+func (g *rig) compareCredit(class int) {
+	check := func(what string, got int64, want plainMember) {
+		if got != want.deficit {
+			g.fail("deficit of %s is %d, want %d", what, got, want.deficit)
+		}
+		most := want.quantum + g.largest
+		if g.refunded {
+			most += want.quantum
+		}
+		if got > most {
+			g.fail("deficit of %s is %d, bound %d", what, got, most)
+		}
+	}
+	check(fmt.Sprint("class ", class), g.real.Deficit(class), g.plain.ring.members[class])
+	c := &g.real.classes[class]
+	for tenant, want := range g.plain.classes[class].tenants.members {
+		if f := c.flow(uint32(tenant)); c.Tenants && f != nil {
+			check(fmt.Sprintf("tenant %d of class %d", tenant, class), c.tenants.credit(&f.turn), want)
+		} else if c.Tenants && want.deficit != 0 {
+			g.fail("tenant %d of class %d is idle, but the textbook has it", tenant, class)
+		}
+	}
+}
+
 // drain opens every worker and empties both.
 func (g *rig) drain() {
 	for g.real.Len() > 0 {
 		clear(g.busy)
-		g.real.RecheckAll()
+		g.recheckAll()
 		before := g.real.Len()
 		g.next()
 		if g.real.Len() == before {

@@ -1,14 +1,15 @@
 package drr
 
-// A lane holds the entries of one class for one target, in key order. Its head is in the class's index
+// A lane holds the entries of one flow for one target, in key order. Its head is in the index of the flow
 // (ready), or was found blocked and waits for a recheck in a list of its worker's blocked lanes.
 type lane struct {
 	head    *Entry // first of entries, as listed; kept here to be at hand when it is tested
-	cost    int64  // of head
-	class   *class
+	cost    int64  // what the head will be charged
+	flow    *flow
 	target  Target
 	entries queue[*Entry]
-	sibling *lane  // the next lane of the same class and worker, or the next spare lane
+	sibling *lane  // the next exact lane of the same class and worker
+	elder   *lane  // the one before
 	gen     uint32 // counts the moves that leave a stale node in the index
 	blocked bool
 	prev    *lane // neighbours in the list of blocked lanes
@@ -17,25 +18,24 @@ type lane struct {
 
 func (l *lane) generation() uint32 { return l.gen }
 
-// list puts the lane into the index under the key of its head.
-func (l *lane) list() { l.class.ready.push(l.node()) }
+// exact is 1 for an exact lane, 0 for a shared one.
+func (l *lane) exact() int {
+	if l.target.Worker < 0 {
+		return 0
+	}
+	return 1
+}
 
-// relist does the same for a lane that is first in the index and got another head.
-func (l *lane) relist() { l.class.ready.replace(l.node()) }
-
-// node takes note of the head and returns the node that stands for it in the index.
+// node takes note of the head and returns the node that stands for it in the index. A head is charged the
+// surcharge of the time when it became the head.
 func (l *lane) node() node[*lane] {
 	top := l.entries.top()
-	l.head, l.cost = top.ref, top.ref.Cost()
+	if l.head != top.ref {
+		l.head, l.cost = top.ref, top.ref.Cost()+l.flow.class.surcharge
+	}
 	k := top.key
 	k.gen = l.gen
 	return node[*lane]{key: k, ref: l}
-}
-
-// delist takes the lane out of the index.
-func (l *lane) delist() {
-	l.gen++
-	l.class.ready.removed()
 }
 
 // blockedLanes keeps lanes whose head was found blocked, by worker. Shared lanes come first.
@@ -73,11 +73,10 @@ func (b *blockedLanes) remove(l *lane) {
 	l.blocked, l.prev, l.next = false, nil, nil
 }
 
-// release puts the lanes of list i back into the index, to be tested again.
-func (b *blockedLanes) release(i int) {
-	for i < len(b.heads) && b.heads[i] != nil {
-		l := b.heads[i]
-		b.remove(l)
-		l.list()
+// first returns a lane of list i, or nil.
+func (b *blockedLanes) first(i int) *lane {
+	if i >= len(b.heads) {
+		return nil
 	}
+	return b.heads[i]
 }

@@ -5,133 +5,276 @@ import (
 	"slices"
 )
 
-// textbook is Deficit Round Robin as one would write it on a blackboard: visit one class at a time, grant one
-// quantum a visit, look at every lane. It is slow, and it is what the scheduler must equal.
+// textbook is Deficit Round Robin as one would write it on a blackboard: visit one class at a time, and in it one
+// tenant at a time, grant one quantum a visit, look at every lane. It is slow, and it is what the scheduler must equal.
+// A head counts as one that can go until it was asked about when it was due: then the walk begins again without it.
 type textbook struct {
 	classes []plainClass
-	cursor  int
-	granted bool
+	ring    plainRing
+	heads   map[plainLane]plainHead
 }
 
 type plainClass struct {
 	Class
-	queued  []Entry
-	deficit int64
-	open    bool
+	queued    []Entry
+	tenants   plainRing
+	surcharge int64
+	closed    bool
 }
 
-func newTextbook(classes []Class) *textbook {
-	b := new(textbook)
+type plainRing struct {
+	members []plainMember
+	cursor  int
+	granted bool
+}
+
+type plainMember struct {
+	quantum, deficit int64
+	open             bool
+}
+
+type plainLane struct {
+	class  int
+	tenant uint32
+	target Target
+}
+
+type plainHead struct {
+	seq  uint64
+	cost int64
+	shut bool
+}
+
+func newTextbook(classes []Class, tenants int) *textbook {
+	b := &textbook{heads: map[plainLane]plainHead{}}
 	for _, c := range classes {
-		b.classes = append(b.classes, plainClass{Class: c})
+		p := plainClass{Class: c}
+		for i := range tenants {
+			quantum := c.Quantum
+			if c.Weight != nil {
+				quantum = max(1, int64(math.Round(float64(c.Quantum)*c.Weight(uint32(i)))))
+			}
+			p.tenants.members = append(p.tenants.members, plainMember{quantum: quantum})
+		}
+		b.classes = append(b.classes, p)
+		b.ring.members = append(b.ring.members, plainMember{quantum: c.Quantum})
 	}
 	return b
+}
+
+func (r plainRing) clone() plainRing {
+	r.members = slices.Clone(r.members)
+	return r
+}
+
+// walk goes round until a member can pay for what it offers, and returns it; an offer of 0 is none.
+func (r *plainRing) walk(offer func(i int) int64) (int, int64) {
+	if !slices.ContainsFunc(r.order(), func(i int) bool { return offer(i) > 0 }) {
+		return -1, 0
+	}
+	for {
+		m, cost := &r.members[r.cursor], offer(r.cursor)
+		if !r.granted && cost == 0 {
+			r.advance()
+			continue
+		}
+		if !r.granted && (!m.open || cost > m.deficit) {
+			m.deficit += m.quantum
+		}
+		m.open, r.granted = false, true
+		if cost > 0 && cost <= m.deficit {
+			m.deficit -= cost
+			return r.cursor, cost
+		}
+		m.open = cost == 0
+		r.advance()
+	}
+}
+
+func (r *plainRing) order() []int {
+	var all []int
+	for i := range r.members {
+		all = append(all, i)
+	}
+	return all
+}
+
+func (r *plainRing) advance() { r.cursor, r.granted = (r.cursor+1)%len(r.members), false }
+
+func (r *plainRing) emptied(i int) {
+	r.members[i].deficit, r.members[i].open = 0, false
+	if r.granted && r.cursor == i {
+		r.advance()
+	}
+}
+
+// observe takes note of the heads, and of classes and tenants that are empty now.
+func (b *textbook) observe() {
+	heads := map[plainLane]plainHead{}
+	for i := range b.classes {
+		c := &b.classes[i]
+		if len(c.queued) == 0 {
+			b.ring.emptied(i)
+		}
+		for tenant := range c.tenants.members {
+			if !slices.ContainsFunc(c.queued, func(e Entry) bool { return int(e.Tenant) == tenant }) {
+				c.tenants.emptied(tenant)
+			}
+		}
+		for j := range c.queued {
+			e := &c.queued[j]
+			if !c.isHead(e) {
+				continue
+			}
+			id := c.laneOf(i, e)
+			head, known := b.heads[id]
+			if !known || head.seq != e.Seq {
+				head = plainHead{seq: e.Seq, cost: e.Cost() + c.surcharge}
+			}
+			heads[id] = head
+		}
+	}
+	b.heads = heads
+}
+
+func (c *plainClass) laneOf(class int, e *Entry) plainLane {
+	id := plainLane{class: class, target: e.target}
+	if c.Tenants {
+		id.tenant = e.Tenant
+	}
+	return id
 }
 
 func (b *textbook) enqueue(class int, t Target, e Entry) {
 	e.class, e.target, e.Cached = int32(class), t, min(e.Cached, e.Raw)
 	c := &b.classes[class]
 	c.queued = append(c.queued, e)
+	b.observe()
 }
 
 func (b *textbook) remove(seq uint64) {
 	for i := range b.classes {
-		if at := slices.IndexFunc(b.classes[i].queued, func(e Entry) bool { return e.Seq == seq }); at >= 0 {
-			b.take(i, at)
-			return
-		}
+		b.classes[i].queued = slices.DeleteFunc(b.classes[i].queued, func(e Entry) bool { return e.Seq == seq })
 	}
+	b.observe()
 }
 
-// take removes one entry. A class that is now empty loses its credit and its visit.
-func (b *textbook) take(class, at int) Entry {
+func (b *textbook) charge(class int, tenant uint32, tokens int64) {
 	c := &b.classes[class]
-	e := c.queued[at]
-	c.queued = slices.Delete(c.queued, at, at+1)
-	if len(c.queued) == 0 {
-		c.deficit, c.open = 0, false
-		if b.granted && b.cursor == class {
-			b.advance()
+	b.ring.members[class].charge(tokens)
+	c.tenants.members[tenant].charge(tokens)
+	b.observe()
+}
+
+func (m *plainMember) charge(tokens int64) {
+	if tokens > 0 {
+		m.deficit -= tokens
+	} else if ceiling := m.quantum - tokens; m.deficit < ceiling {
+		m.deficit = min(m.deficit-tokens, ceiling)
+	}
+}
+
+// recheck lets the heads that wait for worker be asked about again, those of all workers if it is negative.
+func (b *textbook) recheck(worker int32) {
+	for id, head := range b.heads {
+		if id.target.Worker < 0 || worker < 0 || id.target.Worker == worker {
+			head.shut = false
+			b.heads[id] = head
 		}
 	}
-	return e
+	for i := range b.classes {
+		b.classes[i].closed = false
+	}
 }
 
-func (b *textbook) advance() {
-	b.cursor, b.granted = (b.cursor+1)%len(b.classes), false
+// succeed is a take-over: tenants start afresh, and nothing is known about the heads.
+func (b *textbook) succeed() {
+	for i := range b.classes {
+		c := &b.classes[i]
+		c.closed, c.tenants.cursor, c.tenants.granted = false, 0, false
+		for j := range c.tenants.members {
+			c.tenants.members[j].deficit, c.tenants.members[j].open = 0, false
+		}
+	}
+	clear(b.heads)
+	b.observe()
 }
-
-func (b *textbook) refund(class int, tokens int64) { b.classes[class].deficit += tokens }
 
 // next dispatches one entry or, if there is none that can go, changes nothing.
-func (b *textbook) next(gate Gate) (Entry, bool) {
-	found := false
-	for i := range b.classes {
-		_, ok := b.candidate(i, gate)
-		found = found || ok
-	}
-	if !found {
-		return Entry{}, false
-	}
+func (b *textbook) next(gate Gate) (e Entry, charged int64, ok bool) {
 	for {
-		class := b.cursor
-		if at, ok := b.visit(gate); ok {
-			e := b.classes[class].queued[at]
-			b.classes[class].deficit -= e.Cost()
-			b.take(class, at)
-			b.forgive()
-			return e, true
+		classes := b.ring.clone()
+		class, cost := classes.walk(func(i int) int64 { return b.offer(i, b.classes[i].tenants.clone()) })
+		if class < 0 {
+			return Entry{}, 0, false
 		}
+		c := &b.classes[class]
+		tenants := c.tenants.clone()
+		e := b.candidate(class, &tenants)
+		id := c.laneOf(class, e)
+		answer := gate(class, e.target, e)
+		if answer != Open {
+			head := b.heads[id]
+			head.shut = true
+			b.heads[id] = head
+			c.closed = c.closed || answer == AllShut && id.target == Shared
+			continue
+		}
+		b.ring, c.tenants = classes, tenants
+		out := *e
+		b.remove(out.Seq)
+		return out, cost, true
 	}
 }
 
-// visit does what is due at the cursor: it returns the entry to dispatch or moves on.
-func (b *textbook) visit(gate Gate) (at int, ok bool) {
-	c := &b.classes[b.cursor]
-	at, ok = b.candidate(b.cursor, gate)
-	if !b.granted {
-		if !ok {
-			b.advance()
-			return 0, false
-		}
-		if !c.open || c.queued[at].Cost() > c.deficit {
-			c.deficit += c.Quantum
-		}
-		c.open, b.granted = false, true
+// offer returns what the candidate of a class costs, 0 if it has none.
+func (b *textbook) offer(class int, tenants plainRing) int64 {
+	e := b.candidate(class, &tenants)
+	if e == nil {
+		return 0
 	}
-	if ok && c.queued[at].Cost() <= c.deficit {
-		return at, true
-	}
-	c.open = !ok
-	b.advance()
-	return 0, false
+	return b.heads[b.classes[class].laneOf(class, e)].cost
 }
 
-// forgive ends the time in which an empty class keeps a refund.
-func (b *textbook) forgive() {
-	for i := range b.classes {
-		if c := &b.classes[i]; len(c.queued) == 0 {
-			c.deficit = 0
-		}
-	}
-}
-
-// candidate finds the head of every lane, then the best of the heads that can go.
-func (b *textbook) candidate(class int, gate Gate) (int, bool) {
+// candidate walks round the tenants of a class, if it has them, to the one that is next.
+func (b *textbook) candidate(class int, tenants *plainRing) *Entry {
 	c := &b.classes[class]
-	best := -1
+	if !c.Tenants {
+		return b.best(class, 0)
+	}
+	next, _ := tenants.walk(func(tenant int) int64 {
+		if e := b.best(class, uint32(tenant)); e != nil {
+			return b.heads[c.laneOf(class, e)].cost
+		}
+		return 0
+	})
+	if next < 0 {
+		return nil
+	}
+	return b.best(class, uint32(next))
+}
+
+// best returns the best head of a class, or of a tenant of it, that is not known to be blocked.
+func (b *textbook) best(class int, tenant uint32) *Entry {
+	c := &b.classes[class]
+	var best *Entry
 	for i := range c.queued {
 		e := &c.queued[i]
-		if c.isHead(e) && gate(class, e.target, e) && (best < 0 || c.before(e, &c.queued[best])) {
-			best = i
+		id := c.laneOf(class, e)
+		head := b.heads[id]
+		if id.tenant != tenant || head.seq != e.Seq || head.shut || c.closed && id.target == Shared {
+			continue
+		}
+		if best == nil || c.before(e, best) {
+			best = e
 		}
 	}
-	return best, best >= 0
+	return best
 }
 
 func (c *plainClass) isHead(e *Entry) bool {
 	for i := range c.queued {
-		if o := &c.queued[i]; o.target == e.target && c.before(o, e) {
+		if o := &c.queued[i]; c.laneOf(0, o) == c.laneOf(0, e) && c.before(o, e) {
 			return false
 		}
 	}

@@ -8,7 +8,7 @@ type node[T item] struct {
 }
 
 type item interface {
-	*Entry | *lane
+	*Entry | *lane | *member
 	generation() uint32
 }
 

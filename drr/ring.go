@@ -1,197 +1,201 @@
 package drr
 
-// limit bounds deficits and quanta on either side, so that no sum below can overflow: a cost is
-// under 2³², hence what is needed and what is earned stay under 2⁶².
+// limit bounds deficits, quanta and surcharges on either side, so that no sum below can overflow: a
+// cost is under 2³² + limit, hence what is needed and what is earned stay under 2⁶².
 const limit = 1 << 60
 
-// A ring is exact Deficit Round Robin over members that offer the cost of a candidate each. It
-// decides in two steps, choose and commit, so that a member may hold a ring of its own and a
-// choice that is not followed changes nothing. doc.go derives the rules that are cited here.
+// farRound is the round at which a ring starts to count from zero again.
+const farRound = 1 << 61
+
+// What a member offers, if not the cost of its candidate.
+const (
+	idle    int64 = 0  // nothing is queued
+	blocked int64 = -1 // something is, but no candidate is known that could go
+)
+
+// A ring is exact Deficit Round Robin over members that offer the cost of a candidate each. The
+// first member is served next; looking at it changes nothing, commit does. doc.go derives the rules
+// that are cited here, and why the order of the members is fixed until their offers change.
 type ring struct {
-	members []member
-	waiting bitset // members with something queued, dispatchable or not
-	cursor  int
-	granted bool   // the member under the cursor has had this visit's quantum
-	commits uint64 // dispatches so far, plus one
-	choice  choice
+	due   queue[*member] // members with a candidate, by the visit that can pay for it
+	round int64          // visits are counted in rounds, and a round goes by places
+	next  int64          // the first place that this round has not come to
+	on    *member        // its visit is on: it has had the quantum of this round
 }
 
+// A member is one class of a scheduler, or one tenant of a class. A quantum that it did not get yet although
+// the round has passed its place is added when its deficit is looked at.
 type member struct {
-	quantum  int64  // tokens a visit, 1 to limit
-	deficit  int64  // tokens earned and not spent, within ±limit
-	open     bool   // its visit was interrupted because it was blocked
-	refunded uint64 // ring.commits when it was last refunded while empty
+	quantum int64  // tokens a visit, 1 to limit
+	deficit int64  // tokens earned and not spent up to the visit of round base, within ±limit
+	base    int64  // round of the next visit that deficit does not contain; of no meaning without a candidate
+	cost    int64  // tokens that its candidate is charged, or idle, or blocked
+	at      int64  // round of the visit that can pay
+	place   uint32 // its number and its place in the round
+	gen     uint32 // counts the moves that leave a stale node in ring.due
+	open    bool   // its visit was interrupted because it was blocked
 }
 
-// A choice is what commit carries out.
-type choice struct {
-	winner int
-	rounds int64 // visits that the winner needs
-	goesOn bool  // the winner is served from the visit it is in
-	resume bool  // the winner takes up its open visit and earns nothing
-	seen   []int // dispatchable members in ring order, from the cursor to where it was settled
-	kept   offer // of the member under the cursor when granted
-}
+func (m *member) generation() uint32 { return m.gen }
 
-// An offer is the cost of a member's candidate; ok is false when the member is blocked.
-type offer struct {
-	cost int64
-	ok   bool
-}
-
-func newRing(quanta []int64) ring {
-	r := ring{members: make([]member, len(quanta)), waiting: newBitset(len(quanta)), commits: 1}
-	for i, q := range quanta {
-		r.members[i].quantum = min(q, limit)
+// first returns the member to serve next, or nil when none has a candidate.
+func (r *ring) first() *member {
+	if r.due.live == 0 {
+		return nil
 	}
-	r.choice.seen = make([]int, 0, len(quanta))
-	return r
+	return r.due.top().ref
 }
 
-// choose returns the member to serve next, or false when no member has a dispatchable candidate.
-// Each member is asked at most once, and only if the decision depends on it.
-func (r *ring) choose(ask func(int) offer) (int, bool) {
-	r.choice = choice{winner: -1, seen: r.choice.seen[:0]}
-	from := r.cursor
-	if r.granted {
-		r.choice.kept = ask(r.cursor)
-		if r.choice.kept.ok && r.choice.kept.cost <= r.members[r.cursor].deficit {
-			r.choice.winner, r.choice.goesOn = r.cursor, true
-			return r.cursor, true
+// commit serves the first member: it moves the cursor there, grants the visits on the way and charges the
+// candidate. The caller sets the next offer of the member before it does anything else.
+func (r *ring) commit(m *member) {
+	if !r.goesOn(m) {
+		if r.on != nil && r.on.cost == blocked {
+			r.on.open = true
 		}
-		from++
+		if !m.resumes() {
+			m.add((m.at - m.base + 1) * m.quantum)
+		}
+		r.round, r.next, r.on = m.at, int64(m.place)+1, m
+		m.base, m.open = m.at+1, false
+		r.rebase()
 	}
-	if !r.survey(from, len(r.members), ask) {
-		r.survey(0, from, ask)
-	}
-	return r.choice.winner, r.choice.winner >= 0
+	m.add(-m.cost)
 }
 
-// survey applies rule 2 to the members in [lo, hi). It stops, and returns true, at the first one that needs a
-// single visit: nobody needs fewer, and those behind it earn nothing.
-func (r *ring) survey(lo, hi int, ask func(int) offer) bool {
-	c := &r.choice
-	for i := r.waiting.next(lo); i < hi; i = r.waiting.next(i + 1) {
-		var o offer
-		if r.granted && i == r.cursor {
-			o = c.kept
-		} else {
-			o = ask(i)
-		}
-		if !o.ok {
-			continue
-		}
-		c.seen = append(c.seen, i)
-		m := &r.members[i]
-		if n := m.visits(o.cost); c.winner < 0 || n < c.rounds {
-			c.winner, c.rounds, c.resume = i, n, m.open && o.cost <= m.deficit
-		}
-		if c.rounds == 1 {
-			return true
+// goesOn reports whether m is served in the visit that is on.
+func (r *ring) goesOn(m *member) bool { return r.on == m && m.cost <= m.deficit }
+
+// resumes reports whether m takes up its open visit on its next one, and earns nothing.
+func (m *member) resumes() bool { return m.open && m.cost <= m.deficit }
+
+// set says what m offers from now on: a cost, idle or blocked. An idle member has no history (rule 5).
+func (r *ring) set(m *member, cost int64) {
+	if m.cost > 0 {
+		r.settle(m)
+	} else {
+		m.base = r.visit(m)
+	}
+	listed := m.cost > 0
+	m.cost = cost
+	switch {
+	case cost > 0:
+		r.list(m, listed)
+		return
+	case listed:
+		m.gen++
+		r.due.removed()
+	}
+	if cost == idle {
+		m.deficit, m.open = 0, false
+		if r.on == m {
+			r.on = nil
 		}
 	}
-	return false
 }
 
-// visits returns how many quanta the member must be granted before it can pay cost, at least 1.
-func (m *member) visits(cost int64) int64 {
-	need := cost - m.deficit
+// list gives m its place in the order of visits, or another one.
+func (r *ring) list(m *member, listed bool) {
+	at := m.base + m.visits() - 1
+	if r.goesOn(m) {
+		at = r.round
+	}
+	switch {
+	case !listed:
+	case at == m.at:
+		return
+	case r.due.top().ref == m:
+		m.at = at
+		r.due.replace(m.node())
+		return
+	default:
+		m.gen++
+		r.due.removed()
+	}
+	m.at = at
+	r.due.push(m.node())
+}
+
+func (m *member) node() node[*member] {
+	return node[*member]{key: key{score: uint64(m.at), seq: uint64(m.place), gen: m.gen}, ref: m}
+}
+
+// visits returns how many visits m needs before it can pay, at least 1.
+func (m *member) visits() int64 {
+	need := m.cost - m.deficit
 	if need <= m.quantum {
 		return 1
 	}
 	return (need-1)/m.quantum + 1
 }
 
-// commit carries out the last choice: it grants what was earned on the way to the winner and charges it.
-// emptied says that the winner has nothing left.
-func (r *ring) commit(cost int64, emptied bool) {
-	c := &r.choice
-	if !c.goesOn {
-		if r.granted && !c.kept.ok {
-			r.members[r.cursor].open = true
-		}
-		r.grant()
-		r.cursor, r.granted = c.winner, true
+// visit returns the round of the next visit to m.
+func (r *ring) visit(m *member) int64 {
+	if int64(m.place) < r.next {
+		return r.round + 1
 	}
-	m := &r.members[c.winner]
-	m.open = false
-	m.add(-cost)
-	r.commits++
-	if emptied {
-		r.empty(c.winner)
-	}
+	return r.round
 }
 
-// grant applies rule 3.
-func (r *ring) grant() {
-	c := &r.choice
-	visits := c.rounds
-	for _, i := range c.seen {
-		if !(i == c.winner && c.resume) {
-			r.members[i].earn(visits)
-		}
-		if i == c.winner {
-			visits--
-		}
-	}
-}
-
-func (m *member) earn(visits int64) {
-	if visits > 0 {
-		m.add(visits * m.quantum)
+// settle grants m the quanta of the visits that were made to it. Only members with a candidate are owed any.
+func (r *ring) settle(m *member) {
+	if made := r.visit(m) - m.base; made > 0 {
+		m.add(made * m.quantum)
+		m.base += made
 		m.open = false
 	}
+}
+
+// credit returns the deficit of m as it is now.
+func (r *ring) credit(m *member) int64 {
+	if m.cost > 0 {
+		r.settle(m)
+	}
+	return m.deficit
+}
+
+// charge corrects the deficit of m, which is not idle, by tokens. Negative ones are given back, but lift the deficit
+// no higher than a quantum and themselves (doc.go says why).
+func (r *ring) charge(m *member, tokens int64) {
+	tokens = min(max(tokens, -limit), limit)
+	if most := m.quantum - tokens - r.credit(m); tokens < 0 {
+		tokens = -min(-tokens, max(most, 0))
+	}
+	m.add(-tokens)
+	r.set(m, m.cost)
 }
 
 func (m *member) add(tokens int64) {
 	m.deficit = min(max(m.deficit+tokens, -limit), limit)
 }
 
-// fill says that member i, which was empty, has something queued. What it was refunded since the
-// last dispatch is its own; anything older was lost when it emptied.
-func (r *ring) fill(i int) {
-	r.waiting.set(i)
-	if m := &r.members[i]; m.refunded != r.commits {
-		m.deficit = 0
-	}
-}
-
-// empty applies rule 5 to member i, for whatever reason it has nothing left.
-func (r *ring) empty(i int) {
-	r.waiting.unset(i)
-	m := &r.members[i]
-	m.deficit, m.open, m.refunded = 0, false, 0
-	if r.granted && r.cursor == i {
-		r.granted = false
-		if r.cursor++; r.cursor == len(r.members) {
-			r.cursor = 0
-		}
-	}
-}
-
-// refund gives tokens back to member i, or charges it when negative.
-func (r *ring) refund(i int, tokens int64) {
-	m := &r.members[i]
-	if !r.waiting.has(i) && m.refunded != r.commits {
-		m.deficit, m.refunded = 0, r.commits
-	}
-	m.add(min(max(tokens, -limit), limit))
-}
-
-// restore gives member i the credit it had, unless it is empty.
-func (r *ring) restore(i int, deficit int64, open bool) {
-	if !r.waiting.has(i) {
+// rebase keeps rounds small. Members without a candidate have no round to remember.
+func (r *ring) rebase() {
+	if r.round < farRound {
 		return
 	}
-	m := &r.members[i]
-	m.deficit, m.open = 0, open
-	m.add(min(max(deficit, -limit), limit))
+	r.due.compact() // a stale node has no member to take its round from
+	for _, part := range [2][]node[*member]{r.due.run, r.due.heap} {
+		for i := range part {
+			m := part[i].ref
+			m.base -= r.round
+			m.at -= r.round
+			part[i] = m.node()
+		}
+	}
+	r.round = 0
 }
 
-// point sets the cursor. An empty member has no visit to go on with: the next one is due.
-func (r *ring) point(i int, granted bool) {
-	r.cursor, r.granted = i, granted
-	if granted && !r.waiting.has(i) {
-		r.empty(i)
+// point puts the cursor at a place. The visit of m, if given, is on. Offers have to be set again afterwards.
+func (r *ring) point(place uint32, m *member) {
+	r.next, r.on = int64(place), m
+	if m != nil {
+		r.next++
 	}
+}
+
+// restore gives m, which is not idle, the credit that it had.
+func (r *ring) restore(m *member, deficit int64, open bool) {
+	m.deficit, m.open, m.base = min(max(deficit, -limit), limit), open, r.visit(m)
+	r.set(m, m.cost)
 }

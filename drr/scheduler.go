@@ -6,18 +6,32 @@ import (
 )
 
 // Gate says whether the head of a lane can be dispatched now. It must not call the scheduler.
-// It is asked about heads only, at most once for each in a call of Next.
-type Gate func(class int, t Target, head *Entry) bool
+// It is asked about heads only, at most once for each in a call of Next, and in the order in which they
+// are due: the first one that may go, goes.
+type Gate func(class int, t Target, head *Entry) Answer
+
+// Answer is what a Gate says.
+type Answer uint8
+
+// The answers.
+const (
+	Shut    Answer = iota // the head cannot go; nobody asks again until a recheck or another head
+	Open                  // the head goes
+	AllShut               // no head in a shared lane of this class can go; nobody asks again until a recheck
+)
 
 // Scheduler queues entries by class and lane and picks the next one to dispatch. It is not safe
 // for concurrent use. Classes are named by their index in the list given to New.
 type Scheduler struct {
-	classes []class
-	ring    ring
-	blocked blockedLanes
-	recheck bool  // every blocked lane may be tested again
-	spare   *lane // exact lanes not in use
-	length  int
+	classes    []class
+	ring       ring
+	blocked    blockedLanes
+	closed     []*class // whose shared lanes are all blocked
+	recheck    bool     // every blocked lane may be tested again
+	charged    int64    // tokens, by the last dispatch
+	length     int
+	spareLanes []*lane
+	spareFlows []*flow
 }
 
 // New returns a scheduler whose ring visits the classes in the order given.
@@ -25,8 +39,7 @@ func New(classes []Class) (*Scheduler, error) {
 	if len(classes) == 0 {
 		return nil, errors.New("drr: no classes given, need at least one")
 	}
-	s := &Scheduler{classes: make([]class, len(classes))}
-	quanta := make([]int64, len(classes))
+	s := &Scheduler{classes: make([]class, len(classes)), closed: make([]*class, 0, len(classes))}
 	names := make(map[string]bool, len(classes))
 	for i, c := range classes {
 		if err := c.validate(); err != nil {
@@ -36,36 +49,40 @@ func New(classes []Class) (*Scheduler, error) {
 			return nil, fmt.Errorf("drr: class %d %q: name is taken by another class", i, c.Name)
 		}
 		names[c.Name] = true
-		quanta[i] = c.Quantum
-		s.classes[i] = class{Class: c, index: i}
-		s.classes[i].shared = &lane{class: &s.classes[i], target: Shared}
+		s.classes[i] = class{Class: c, turn: member{quantum: min(c.Quantum, limit), place: uint32(i)}}
+		if !c.Tenants {
+			s.classes[i].only = new(flow)
+			s.classes[i].only.join(&s.classes[i], 0)
+		}
 	}
-	s.ring = newRing(quanta)
 	s.blocked.reserve(Shared.Worker)
 	return s, nil
 }
 
-// Enqueue adds e to the lane of class and t, and clamps its Jump and Cached. An entry that comes back
+// Enqueue adds e to the lane of class, tenant and t, and clamps its Jump and Cached. An entry that comes back
 // under the same Seq and Arrival regains its place. It panics if e is queued already.
 func (s *Scheduler) Enqueue(class int, t Target, e *Entry) {
 	if e.lane != nil {
 		panic(fmt.Sprintf("drr: entry %d is queued already", e.Seq))
 	}
-	c := &s.classes[class]
 	if t.Worker < 0 {
 		t = Shared
 	}
-	l := c.lane(t)
+	c := &s.classes[class]
+	f := c.flow(e.Tenant)
+	if f == nil {
+		f = s.newFlow()
+		c.admit(f, e.Tenant)
+	}
+	l := c.lane(f, t)
 	if l == nil {
 		l = s.newLane()
-		c.adopt(l, t)
+		c.adopt(l, f, t)
 		s.blocked.reserve(t.Worker)
 	}
 	e.clamp()
 	e.lane, e.class, e.target = l, int32(class), t
-	if c.counters.Requests == 0 {
-		s.ring.fill(class)
-	}
+	f.requests++
 	c.counters.add(e, 1)
 	s.length++
 	s.insert(l, e)
@@ -73,15 +90,16 @@ func (s *Scheduler) Enqueue(class int, t Target, e *Entry) {
 
 // insert queues e in l and lists the lane anew if its head changed.
 func (s *Scheduler) insert(l *lane, e *Entry) {
-	was := l.entries.live
-	l.entries.push(node[*Entry]{key: keyOf(&l.class.Class, e), ref: e})
+	was, f := l.entries.live, l.flow
+	l.entries.push(node[*Entry]{key: keyOf(&f.class.Class, e), ref: e})
 	if l.entries.top().ref != e {
 		return
 	}
 	if was > 0 {
 		s.unlist(l)
 	}
-	l.list()
+	f.list(l)
+	s.update(f)
 }
 
 // unlist takes l out of wherever its head is known, because the head changed or is gone.
@@ -89,36 +107,53 @@ func (s *Scheduler) unlist(l *lane) {
 	if l.blocked {
 		s.blocked.remove(l)
 	} else {
-		l.delist()
+		l.flow.delist(l)
 	}
 }
 
-// Remove takes e out of its lane, as when it was cancelled or has expired. A class emptied so
+// update tells the rings what flow f has to offer now.
+func (s *Scheduler) update(f *flow) {
+	c := f.class
+	if c.Tenants {
+		c.tenants.set(&f.turn, f.offer())
+		if f.requests == 0 {
+			c.dismiss(f)
+			s.spareFlows = keepSpare(s.spareFlows, f)
+		}
+	}
+	s.ring.set(&c.turn, c.offer())
+}
+
+// Remove takes e out of its lane, as when it was cancelled or has expired. A class or tenant emptied so
 // loses its deficit. It panics if e is not queued.
 func (s *Scheduler) Remove(e *Entry) {
 	l := e.lane
 	if l == nil {
 		panic(fmt.Sprintf("drr: entry %d is not queued", e.Seq))
 	}
+	f := l.flow
 	head := l.head == e
 	if head {
 		s.unlist(l)
 	}
 	s.leave(e)
 	l.entries.removed()
-	if head && l.entries.live > 0 {
-		l.list()
-	} else if head {
+	switch {
+	case !head:
+		return
+	case l.entries.live > 0:
+		f.list(l)
+	default:
 		s.retire(l)
 	}
-	if l.class.counters.Requests == 0 {
-		s.ring.empty(l.class.index)
-	}
+	s.update(f)
 }
 
 // leave does the book-keeping for an entry on its way out of its lane.
 func (s *Scheduler) leave(e *Entry) {
-	e.lane.class.counters.add(e, -1)
+	f := e.lane.flow
+	f.requests--
+	f.class.counters.add(e, -1)
 	s.length--
 	e.lane = nil
 	e.gen++
@@ -128,68 +163,40 @@ func (s *Scheduler) leave(e *Entry) {
 func (s *Scheduler) retire(l *lane) {
 	l.head = nil
 	if l.target.Worker >= 0 {
-		l.class.abandon(l)
-		l.sibling, s.spare = s.spare, l
+		l.flow.class.abandon(l)
+		l.flow = nil
+		s.spareLanes = keepSpare(s.spareLanes, l)
 	}
 }
 
-func (s *Scheduler) newLane() *lane {
-	l := s.spare
-	if l == nil {
-		return new(lane)
+// keepSpare adds x to what is kept for use by others, unless that is enough.
+func keepSpare[T any](spare []*T, x *T) []*T {
+	if len(spare) == keep {
+		return spare
 	}
-	s.spare, l.sibling = l.sibling, nil
+	return append(spare, x)
+}
+
+func (s *Scheduler) newLane() (l *lane) {
+	if l, s.spareLanes = takeSpare(s.spareLanes); l == nil {
+		l = new(lane)
+	}
 	return l
 }
 
-// Next takes out the entry to dispatch now and charges its class, or returns nil and changes no
-// credit when nothing is dispatchable. A head that gate refuses is not asked about again until a
-// recheck, or until another entry takes its place.
-func (s *Scheduler) Next(gate Gate) *Entry {
-	s.recheckNow()
-	winner, ok := s.ring.choose(func(i int) offer {
-		return s.classes[i].offer(gate, &s.blocked)
-	})
-	if !ok {
-		return nil
+func (s *Scheduler) newFlow() (f *flow) {
+	if f, s.spareFlows = takeSpare(s.spareFlows); f == nil {
+		f = new(flow)
 	}
-	c := &s.classes[winner]
-	l := c.ready.top().ref
-	e := l.entries.pop()
-	s.leave(e)
-	if l.entries.live > 0 {
-		l.relist()
-	} else {
-		c.ready.pop()
-		s.retire(l)
-	}
-	s.ring.commit(e.Cost(), c.counters.Requests == 0)
-	return e
+	return f
 }
 
-// Recheck says that worker may be able to take more: its blocked lanes of every class and rank,
-// and the blocked shared lanes, are tested again.
-func (s *Scheduler) Recheck(worker int32) {
-	s.blocked.release(s.blocked.at(-1))
-	if worker >= 0 {
-		s.blocked.release(s.blocked.at(worker))
+func takeSpare[T any](spare []*T) (*T, []*T) {
+	last := len(spare) - 1
+	if last < 0 {
+		return nil, spare
 	}
+	x := spare[last]
+	spare[last] = nil
+	return x, spare[:last]
 }
-
-// RecheckAll says that any worker may be able to take more. The work is put off until Next.
-func (s *Scheduler) RecheckAll() { s.recheck = true }
-
-func (s *Scheduler) recheckNow() {
-	if !s.recheck {
-		return
-	}
-	s.recheck = false
-	for i := range s.blocked.heads {
-		s.blocked.release(i)
-	}
-}
-
-// Refund gives tokens back to a class that was charged for a request which was then not served: it was
-// put back, or failed at placement. Negative tokens are a charge. An empty class keeps a refund
-// only until the next dispatch; doc.go says why.
-func (s *Scheduler) Refund(class int, tokens int64) { s.ring.refund(class, tokens) }

@@ -14,7 +14,7 @@ func enqueue(s *Scheduler, class int, t Target, seq uint64, cost uint32) *Entry 
 	return e
 }
 
-func closed(int, Target, *Entry) bool { return false }
+func closed(int, Target, *Entry) Answer { return Shut }
 
 func TestQuantumIsPerVisit(t *testing.T) {
 	s := must([]Class{{Name: "a", Quantum: 10}, {Name: "b", Quantum: 10}})
@@ -94,8 +94,8 @@ func TestArithmeticSaturates(t *testing.T) {
 		enqueue(s, int(seq)%2, Shared, seq, math.MaxUint32)
 	}
 	for range 3 {
-		s.Refund(0, math.MaxInt64)
-		s.Refund(1, math.MinInt64)
+		s.Charge(0, 0, math.MinInt64)
+		s.Charge(1, 0, math.MaxInt64)
 	}
 	if a, b := s.Deficit(0), s.Deficit(1); a != limit || b != -limit {
 		t.Errorf("deficits %d and %d, want ±%d", a, b, int64(limit))
@@ -107,22 +107,24 @@ func TestArithmeticSaturates(t *testing.T) {
 	}
 }
 
-func TestRefundToAnEmptyClassLastsUntilTheNextDispatch(t *testing.T) {
+func TestChargeOfAnIdleClassIsVoid(t *testing.T) {
 	for _, row := range []struct {
-		between bool
-		want    int64
-	}{{false, 30}, {true, 0}} {
+		queued bool
+		want   int64
+	}{{true, 30}, {false, 0}} {
 		s := must([]Class{{Name: "a", Quantum: 100}, {Name: "b", Quantum: 100}})
 		e := enqueue(s, 0, Shared, 1, 30)
 		enqueue(s, 1, Shared, 2, 30)
 		s.Next(open)
-		s.Refund(0, e.Cost())
-		if row.between {
-			s.Next(open)
+		if row.queued {
+			s.Enqueue(0, Shared, e)
 		}
-		s.Enqueue(0, Shared, e)
+		s.Charge(0, 0, -e.Cost())
+		if !row.queued {
+			s.Enqueue(0, Shared, e)
+		}
 		if got := s.Deficit(0); got != row.want {
-			t.Errorf("another dispatch in between %v: deficit %d, want %d", row.between, got, row.want)
+			t.Errorf("queued when it was refunded %v: deficit %d, want %d", row.queued, got, row.want)
 		}
 	}
 }
@@ -134,7 +136,7 @@ func TestEachHeadIsTestedOnce(t *testing.T) {
 		enqueue(s, 0, Target{Worker: w}, uint64(w), 5)
 	}
 	tested := make([]int, lanes)
-	odd := func(_ int, t Target, _ *Entry) bool { tested[t.Worker]++; return t.Worker%2 == 1 }
+	odd := func(_ int, t Target, _ *Entry) Answer { tested[t.Worker]++; return when(t.Worker%2 == 1) }
 	for want := uint64(1); want < lanes; want += 2 {
 		if e := s.Next(odd); e == nil || e.Seq != want {
 			t.Fatalf("got %v, want entry %d", e, want)
@@ -172,7 +174,7 @@ func TestBlockingIsLaneLocal(t *testing.T) {
 	enqueue(s, 0, Shared, 1, 5)
 	enqueue(s, 0, Shared, 2, 5)
 	enqueue(s, 0, pinned, 3, 5)
-	onlyPinned := func(_ int, t Target, _ *Entry) bool { return t == pinned }
+	onlyPinned := func(_ int, t Target, _ *Entry) Answer { return when(t == pinned) }
 	if e := s.Next(onlyPinned); e.Seq != 3 {
 		t.Errorf("dispatched %d, want the pinned one", e.Seq)
 	}

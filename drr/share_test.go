@@ -17,7 +17,7 @@ type server struct {
 	ends  []int64 // of what is running
 }
 
-func (v *server) gate(int, Target, *Entry) bool { return v.slots == 0 || len(v.ends) < v.slots }
+func (v *server) gate(int, Target, *Entry) Answer { return when(v.slots == 0 || len(v.ends) < v.slots) }
 
 // next dispatches an entry. When the slots are full it polls once, as a live broker would, then waits for
 // the first slot to come free.

@@ -119,6 +119,18 @@ func (a *Arbiter) refuseNowaits() bool {
 	return refused
 }
 
+// gate tells the scheduler about the head of a lane. A request that any worker may
+// serve speaks for all that wait in the shared lanes of its class.
+func (a *Arbiter) gate(in *ring, t drr.Target, r *request) drr.Answer {
+	switch {
+	case a.open(in, t, r):
+		return drr.Open
+	case r.ask == nil && r.cls.BusyWorkerRatio == nil:
+		return drr.AllShut
+	}
+	return drr.Shut
+}
+
 // open says whether the head of a lane can be dispatched now.
 func (a *Arbiter) open(in *ring, t drr.Target, r *request) bool {
 	if t.Worker >= 0 {

@@ -173,19 +173,9 @@ func (a *Arbiter) putBack(r *request) {
 	} else {
 		a.enqueue(r)
 	}
-	r.cls.refund(r.Cost())
+	r.ring().sched.Charge(r.cls.index, r.Tenant, -r.Cost())
 	if r.ring().model == "" {
 		a.settleUnnamed()
-	}
-}
-
-// refund gives a class back what it was charged, but not more than a quantum and
-// this cost in all: a class whose requests are given back again and again earns
-// on every visit, and must not save that up.
-func (c *class) refund(cost int64) {
-	most := c.Quantum + cost - c.ring.sched.Deficit(c.index)
-	if tokens := min(cost, most); tokens > 0 {
-		c.ring.sched.Refund(c.index, tokens)
 	}
 }
 

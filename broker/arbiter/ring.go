@@ -51,7 +51,7 @@ func (a *Arbiter) ring(model string) *ring {
 	}
 	r := &ring{model: model, picky: map[uint64]*request{}, parked: map[uint64]*request{}}
 	r.adopt(a.cfg.Policy.Profile(model))
-	r.gate = func(_ int, t drr.Target, head *drr.Entry) bool { return a.open(r, t, a.requests[head.Seq]) }
+	r.gate = func(_ int, t drr.Target, head *drr.Entry) drr.Answer { return a.gate(r, t, a.requests[head.Seq]) }
 	a.rings[model] = r
 	a.order = append(a.order, r)
 	a.countServing(r)
