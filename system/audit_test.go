@@ -1,6 +1,7 @@
 package system_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -12,8 +13,9 @@ import (
 // audit is what the stream of results says, read message by message by someone
 // who knows only subjects.md.
 type audit struct {
-	t    *testing.T
-	runs map[uint64][]*execution // by id, in the order of the first message
+	t     *testing.T
+	runs  map[uint64][]*execution // by id, in the order of the first message
+	mixed map[uint64]bool         // ids of which an execution spoke after another had begun
 }
 
 // execution is the messages that one claim, or the broker, left of a request.
@@ -22,6 +24,7 @@ type execution struct {
 	chunks map[int]int // how often each index is there, without the final
 	final  *wire.ResultMessage
 	finals int
+	order  int // of the final among those of the request
 }
 
 // readResults reads all of RES.
@@ -30,7 +33,7 @@ func readResults(t *testing.T, st *store.Store) *audit {
 	ctx := t.Context()
 	r, err := st.Range(ctx, st.Names.StreamRES())
 	must(t, err)
-	a := &audit{t: t, runs: map[uint64][]*execution{}}
+	a := &audit{t: t, runs: map[uint64][]*execution{}, mixed: map[uint64]bool{}}
 	if r.Messages == 0 {
 		return a
 	}
@@ -55,24 +58,23 @@ func readResults(t *testing.T, st *store.Store) *audit {
 	return a
 }
 
-// add takes in a message. Executions must not be mixed: once another one has
-// spoken, the former is silent.
+// add takes in a message.
 func (a *audit) add(m wire.ResultMessage) {
 	a.t.Helper()
 	runs := a.runs[m.ID]
-	for i, e := range runs {
-		if e.claim == m.Claim && i < len(runs)-1 {
-			a.t.Errorf("request %d: claim %d speaks after claim %d has begun", m.ID, m.Claim, runs[len(runs)-1].claim)
-		}
-	}
-	if n := len(runs); n == 0 || runs[n-1].claim != m.Claim {
-		runs = append(runs, &execution{claim: m.Claim, chunks: map[int]int{}})
+	i := slices.IndexFunc(runs, func(e *execution) bool { return e.claim == m.Claim })
+	if i < 0 {
+		i, runs = len(runs), append(runs, &execution{claim: m.Claim, chunks: map[int]int{}})
 		a.runs[m.ID] = runs
 	}
-	e := runs[len(runs)-1]
+	if i < len(runs)-1 {
+		a.mixed[m.ID] = true
+	}
+	e := runs[i]
 	if m.Final {
-		e.finals++
-		e.final = &m
+		if e.finals++; e.finals == 1 {
+			e.final, e.order = &m, ended(runs)
+		}
 		return
 	}
 	if m.Index != len(e.chunks) && e.chunks[m.Index] == 0 {
@@ -81,8 +83,18 @@ func (a *audit) add(m wire.ResultMessage) {
 	e.chunks[m.Index]++
 }
 
+// ended counts executions with a final message.
+func ended(runs []*execution) (n int) {
+	for _, e := range runs {
+		if e.finals > 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // check compares the store with what the clients know: every acknowledged id
-// has exactly one final message, of whole executions. It returns how many ids
+// has exactly one outcome, and executions are whole. It returns how many ids
 // have final messages of two executions, which a lost worker may cause.
 func (a *audit) check(l *load) (duplicated int) {
 	a.t.Helper()
@@ -90,35 +102,34 @@ func (a *audit) check(l *load) (duplicated int) {
 		a.t.Errorf("%d ids have results, %d were acknowledged", len(a.runs), len(l.got))
 	}
 	for id, o := range l.got {
-		if a.finals(id, o) > 1 {
+		switch n := ended(a.runs[id]); {
+		case n == 0:
+			a.t.Errorf("request %d was acknowledged and is lost", id)
+		case n > 1:
 			duplicated++
+		}
+		for _, e := range a.runs[id] {
+			a.execution(id, e, o)
 		}
 	}
 	return duplicated
 }
 
-// finals checks one request and counts the executions that ended it.
-func (a *audit) finals(id uint64, o outcome) int {
+// execution checks one execution of a request; the first to end is the outcome.
+func (a *audit) execution(id uint64, e *execution, o outcome) {
 	a.t.Helper()
-	n := 0
-	for _, e := range a.runs[id] {
-		if e.final == nil {
-			continue
-		}
-		if n++; n == 1 {
-			a.outcome(id, e, o)
-		}
-		if e.finals != 1 {
-			a.t.Errorf("request %d: claim %d has %d final messages", id, e.claim, e.finals)
-		}
-		if e.final.Index != len(e.chunks) && e.claim != 0 {
-			a.t.Errorf("request %d: claim %d has %d chunks, its final message is number %d", id, e.claim, len(e.chunks), e.final.Index)
-		}
+	if e.finals == 0 {
+		return
 	}
-	if n == 0 {
-		a.t.Errorf("request %d was acknowledged and is lost", id)
+	if e.order == 1 {
+		a.outcome(id, e, o)
 	}
-	return n
+	if e.finals != 1 {
+		a.t.Errorf("request %d: claim %d has %d final messages", id, e.claim, e.finals)
+	}
+	if e.final.Index != len(e.chunks) && e.claim != 0 {
+		a.t.Errorf("request %d: claim %d has %d chunks, its final message is number %d", id, e.claim, len(e.chunks), e.final.Index)
+	}
 }
 
 // outcome checks that the client was told what the store says first.

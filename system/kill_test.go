@@ -6,29 +6,39 @@ import (
 	"fairlead/wire"
 )
 
-// The load of these tests: as many requests as end within seconds.
+// Outcomes that a test sees at least, and before its fault.
 const (
-	frontends = 24
-	rounds    = 5
-	all       = frontends * rounds * burst
+	all  = 600
+	some = all / 3
 )
 
+// allowed is what a test's faults may do to requests, at most.
+type allowed struct {
+	lost  int // end with their worker, or have a second outcome, which clients drop
+	mixed int // have executions that speak at the same time: their worker was alive
+}
+
 // finish waits for the load and checks that nothing was lost, nothing done
-// twice, and nothing left behind. lost bounds how many requests may have ended
-// with their worker.
-func (w *world) finish(l *load, lost int) {
+// twice, and nothing left behind.
+func (w *world) finish(l *load, may allowed) {
 	w.t.Helper()
+	have, _ := l.count()
+	l.after(max(all, have+some)) // what is asked after the faults is done as well
 	l.wait()
 	st := w.store()
 	w.awaitEmpty(st)
-	duplicated := readResults(w.t, st).check(l)
-	w.t.Logf("%s; %d duplicated", l.summary(), duplicated)
-	if duplicated > lost {
-		w.t.Errorf("%d requests have two outcomes, want at most %d", duplicated, lost)
+	a := readResults(w.t, st)
+	duplicated := a.check(l)
+	w.t.Logf("%s; %d with two outcomes, %d mixed", l.summary(), duplicated, len(a.mixed))
+	if duplicated > may.lost {
+		w.t.Errorf("%d requests have two outcomes, want at most %d", duplicated, may.lost)
+	}
+	if len(a.mixed) > may.mixed {
+		w.t.Errorf("%d requests have two executions at the same time, want at most %d", len(a.mixed), may.mixed)
 	}
 	for reason, n := range l.reasons() {
-		if reason != "" && reason != wire.WorkerLost || reason == wire.WorkerLost && n > lost {
-			w.t.Errorf("%d requests ended with %q; want only worker_lost, at most %d", n, reason, lost)
+		if reason != "" && reason != wire.WorkerLost || reason == wire.WorkerLost && n > may.lost {
+			w.t.Errorf("%d requests ended with %q; want only worker_lost, at most %d", n, reason, may.lost)
 		}
 	}
 	dead, err := st.Range(w.t.Context(), st.Names.StreamDEAD())
@@ -45,36 +55,36 @@ func TestKillBroker(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	b, _ := w.running("gpu-1", "gpu-2")
-	l := w.startLoad(frontends, rounds)
-	l.inTheMiddle(all/3, 2*slots)
+	l := w.startLoad()
+	l.inTheMiddle(some, 2*slots)
 	b.kill()
 	w.broker().ready()
-	w.finish(l, 0)
+	w.finish(l, allowed{})
 }
 
 func TestKillAgent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	_, agents := w.running("gpu-1", "gpu-2")
-	l := w.startLoad(frontends, rounds)
-	l.inTheMiddle(all/3, 2*slots)
+	l := w.startLoad()
+	l.inTheMiddle(some, 2*slots)
 	agents[0].kill()
 	w.agent("gpu-1").ready()
-	w.finish(l, slots)
+	w.finish(l, allowed{lost: slots})
 }
 
 func TestKillEverything(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	b, agents := w.running("gpu-1", "gpu-2")
-	l := w.startLoad(frontends, rounds)
-	l.inTheMiddle(all/3, 2*slots)
+	l := w.startLoad()
+	l.inTheMiddle(some, 2*slots)
 	b.kill()
 	for _, a := range agents {
 		a.kill()
 	}
 	w.running("gpu-1", "gpu-2")
-	w.finish(l, 2*slots)
+	w.finish(l, allowed{lost: 2 * slots})
 }
 
 // A broker that dies again and again, also while it recovers or stands by,
@@ -83,9 +93,9 @@ func TestKillBrokerAgainAndAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	b, _ := w.running("gpu-1", "gpu-2")
-	l := w.startLoad(frontends, rounds)
+	l := w.startLoad()
 	for i := range 5 {
-		l.inTheMiddle(all*(i+1)/8, 2*slots)
+		l.inTheMiddle(all/8, 2*slots)
 		b.kill()
 		b = w.broker()
 		if i%2 == 0 {
@@ -95,5 +105,5 @@ func TestKillBrokerAgainAndAgain(t *testing.T) {
 		}
 		b.ready()
 	}
-	w.finish(l, 0)
+	w.finish(l, allowed{})
 }

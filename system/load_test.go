@@ -16,15 +16,15 @@ import (
 // load is many frontends that ask, wait for what they asked, and ask again, so
 // that at any instant something is being published, queued, worked and read.
 type load struct {
-	t        *testing.T
-	want     int
-	outcomes chan outcome
-	clients  []*client.Client
-	joined   sync.WaitGroup
-	heard    int // outcomes that after has seen
+	t       *testing.T
+	stored  bool // results are kept; else they go to inboxes
+	clients []*client.Client
+	joined  sync.WaitGroup
+	enough  chan struct{} // closed when no more is to be asked
 
-	mu  sync.Mutex // guards what follows
-	got map[uint64]outcome
+	mu   sync.Mutex // guards what follows
+	got  map[uint64]outcome
+	more chan struct{} // closed and replaced at every outcome
 }
 
 // outcome is what the client was told in the end.
@@ -35,41 +35,63 @@ type outcome struct {
 	chunks  int
 }
 
+// Of a load: enough to keep two agents busy, and to need a queue.
 const (
-	burst  = 5 // requests that a frontend has open
-	tokens = 8 // of an answer
+	frontends = 24
+	burst     = 5 // requests that a frontend has open
+	tokens    = 8 // of an answer
 )
 
-// startLoad begins to ask requests on stored results, over two clients.
-func (w *world) startLoad(frontends, rounds int) *load {
+// startLoad begins to ask requests on stored results.
+func (w *world) startLoad() *load {
 	w.t.Helper()
-	l := &load{t: w.t, want: frontends * rounds * burst, got: map[uint64]outcome{}}
-	l.outcomes = make(chan outcome, l.want)
+	return w.runLoad(&load{t: w.t, stored: true})
+}
+
+// startInboxLoad is the same with inboxes.
+func (w *world) startInboxLoad() *load {
+	w.t.Helper()
+	return w.runLoad(&load{t: w.t})
+}
+
+// runLoad asks over two clients until wait is called.
+func (w *world) runLoad(l *load) *load {
+	w.t.Helper()
+	l.got, l.more, l.enough = map[uint64]outcome{}, make(chan struct{}), make(chan struct{})
 	l.clients = []*client.Client{w.client(), w.client()}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+	ctx, cancel := context.WithCancel(context.Background())
 	w.t.Cleanup(func() { cancel(); l.joined.Wait() })
 	for f := range frontends {
-		l.joined.Go(func() {
-			for r := range rounds {
-				l.round(ctx, l.clients[f%len(l.clients)], fmt.Sprintf("%d-%d", f, r))
-			}
-		})
+		l.joined.Go(func() { l.frontend(ctx, f) })
 	}
 	return l
+}
+
+func (l *load) frontend(ctx context.Context, f int) {
+	for r := 0; ctx.Err() == nil; r++ {
+		select {
+		case <-l.enough:
+			return
+		default:
+			l.round(ctx, l.clients[f%len(l.clients)], fmt.Sprintf("%d-%d", f, r))
+		}
+	}
 }
 
 // round asks a few requests of both classes, streamed and not, and reads them.
 func (l *load) round(ctx context.Context, c *client.Client, key string) {
 	var open []*client.Pending
 	for i := range burst {
-		q := client.Request{Class: "interactive", Body: fmt.Appendf(nil, `{"max_tokens":%d}`, tokens), Stored: true, InputTokens: 100}
+		q := client.Request{Class: "interactive", Body: fmt.Appendf(nil, `{"max_tokens":%d}`, tokens), Stored: l.stored, InputTokens: 100}
 		if i%2 == 1 {
 			q.Class, q.Body = "batch", fmt.Appendf(nil, `{"stream":true,"max_tokens":%d}`, tokens)
 		}
-		q.IdempotencyKey = fmt.Sprintf("%s-%d", key, i)
+		if l.stored {
+			q.IdempotencyKey = fmt.Sprintf("%s-%d", key, i)
+		}
 		p, err := c.Submit(ctx, q)
 		if err != nil {
-			l.t.Errorf("submit %s: %v", q.IdempotencyKey, err)
+			l.t.Errorf("submit %s, %d: %v", key, i, err)
 			continue
 		}
 		open = append(open, p)
@@ -93,50 +115,66 @@ func (l *load) read(ctx context.Context, p *client.Pending) {
 		o.chunks, o.attempt = len(r.Chunks), r.Attempt
 	}
 	l.mu.Lock()
-	_, twice := l.got[o.id]
-	l.got[o.id] = o
-	l.mu.Unlock()
-	if twice {
+	defer l.mu.Unlock()
+	if _, twice := l.got[o.id]; twice {
 		l.t.Errorf("id %d was given to two requests", o.id)
 	}
-	l.outcomes <- o
+	l.got[o.id] = o
+	close(l.more)
+	l.more = make(chan struct{})
+}
+
+func (l *load) count() (n int, more <-chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.got), l.more
 }
 
 // after waits until the frontends have been told n outcomes in all.
 func (l *load) after(n int) {
 	l.t.Helper()
 	late := time.After(patience)
-	for ; l.heard < n; l.heard++ {
+	for {
+		have, more := l.count()
+		if have >= n {
+			return
+		}
 		select {
-		case <-l.outcomes:
+		case <-more:
 		case <-late:
-			l.t.Fatalf("after %v the frontends know %d outcomes of %d", patience, l.heard, n)
+			l.t.Fatalf("after %v the frontends know %d outcomes of %d", patience, have, n)
 		}
 	}
 }
 
-// inTheMiddle waits until n outcomes are known, every slot is taken and more
-// waits: a crash then hits requests in every state.
+// inTheMiddle waits until n more outcomes are known, at least half of the slots
+// are taken and something waits: a crash then hits requests in every state.
 func (l *load) inTheMiddle(n, slots int) {
 	l.t.Helper()
-	l.after(n)
-	eventually(l.t, "all slots are taken and requests wait", func() bool {
+	have, _ := l.count()
+	l.after(have + n)
+	eventually(l.t, "slots are taken and requests wait", func() bool {
 		st, err := l.clients[0].Status(l.t.Context())
 		must(l.t, err)
 		running, queued := 0, 0
 		for _, c := range st.Classes {
 			running, queued = running+c.Running, queued+c.Queued
 		}
-		return running >= slots && queued >= slots
+		return running >= slots/2 && queued > 0
 	})
 }
 
-// wait waits for every frontend, and checks that each request had an outcome.
+// wait asks no more and waits until every frontend has read what it asked.
 func (l *load) wait() {
 	l.t.Helper()
-	l.joined.Wait()
-	if len(l.got) != l.want {
-		l.t.Errorf("%d outcomes of %d requests", len(l.got), l.want)
+	close(l.enough)
+	joined := make(chan struct{})
+	go func() { l.joined.Wait(); close(joined) }()
+	select {
+	case <-joined:
+	case <-time.After(patience):
+		n, _ := l.count()
+		l.t.Fatalf("%v after the last was asked, there are requests without an outcome; %d have one", patience, n)
 	}
 }
 

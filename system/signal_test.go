@@ -15,15 +15,15 @@ func TestBrokerHandsOver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	b, _ := w.running("gpu-1", "gpu-2")
-	l := w.startLoad(frontends, rounds)
-	l.inTheMiddle(all/3, 2*slots)
+	l := w.startLoad()
+	l.inTheMiddle(some, 2*slots)
 	b.signal(syscall.SIGTERM)
 	if code := b.exit(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
 	b.says(`"message":"broker stopped"`)
 	w.broker().ready()
-	w.finish(l, 0)
+	w.finish(l, allowed{})
 }
 
 // ask asks one request and returns what waits for it.
