@@ -102,11 +102,19 @@ func (d *director) sick(p *rig.Process, k plan.Kind, hold func()) error {
 // whatever else happens meanwhile.
 const poisonEnds = time.Minute
 
+// poisonActs is how long a poisoned request is worked on before its worker dies:
+// long enough for the broker to hear that it has started. One that kills faster
+// is given up only after ten times as many attempts.
+const poisonActs = 400 * time.Millisecond
+
 // poison asks a request that kills every agent which takes it.
 func (d *director) poison(ctx context.Context, f plan.Fault) {
 	ctx, cancel := context.WithTimeout(ctx, poisonEnds)
 	defer cancel()
 	d.load.Poison(ctx, f.N, func(worker string) {
+		if !wait(ctx, poisonActs) {
+			return
+		}
 		i := slices.IndexFunc(d.rig.Agents, func(p *rig.Process) bool { return p.Name == "agent "+worker })
 		d.rig.Twins[i].Kill()
 		d.rig.Agents[i].Kill()

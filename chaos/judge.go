@@ -124,6 +124,8 @@ func (r *run) countBookings(ctx context.Context, left *check.Left) error {
 
 // results reads all of RES.
 func (r *run) results(ctx context.Context) ([]check.Message, error) {
+	ctx, cancel := context.WithTimeout(ctx, emptyPatience)
+	defer cancel()
 	name := r.store.Names.StreamRES()
 	all, err := r.store.Range(ctx, name)
 	if err != nil || all.Messages == 0 {
@@ -133,9 +135,14 @@ func (r *run) results(ctx context.Context) ([]check.Message, error) {
 	if err != nil {
 		return nil, err
 	}
+	iter, err := cons.Messages()
+	if err != nil {
+		return nil, err
+	}
+	defer iter.Stop()
 	list := make([]check.Message, 0, all.Messages)
 	for seq := uint64(0); seq < all.Last; {
-		m, err := cons.Next(jetstream.FetchMaxWait(30 * time.Second))
+		m, err := iter.Next(jetstream.NextContext(ctx))
 		if err != nil {
 			return nil, err
 		}

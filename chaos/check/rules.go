@@ -76,7 +76,7 @@ func (j *judge) whole(id uint64, list []Message) (first *Message) {
 		switch {
 		case m.Index > next[m.Claim]:
 			j.violate(Mixed, id, "RES: message %d of claim %d follows %d others", m.Index, m.Claim, next[m.Claim])
-			return first
+			next[m.Claim] = m.Index + 1
 		case m.Index == next[m.Claim]:
 			next[m.Claim]++
 		}
