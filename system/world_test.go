@@ -124,7 +124,7 @@ func (p *process) probe(path string) (code int, text string) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.http+path, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.http+path, http.NoBody)
 	must(p.t, err)
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
