@@ -1,8 +1,11 @@
 package system_test
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
 
+	"fairlead/client"
 	"fairlead/wire"
 )
 
@@ -106,4 +109,38 @@ func TestKillBrokerAgainAndAgain(t *testing.T) {
 		b.ready()
 	}
 	w.finish(l, allowed{})
+}
+
+// A broker that dies while it creates its streams for the first time leaves
+// some, all or none of them; the next one begins from there.
+func TestKillDuringFirstStart(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for range 3 {
+		b := w.broker()
+		b.says("embedded NATS listens")
+		b.kill()
+	}
+	w.running("gpu-1")
+	w.result(w.ask(w.client(), client.Request{Body: []byte(`{"max_tokens":1}`)}))
+	w.awaitEmpty(w.store())
+}
+
+// Nobody listening, nobody computing: an answer that would take hours ends soon
+// after the client that streamed it was killed.
+func TestClientDies(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.broker().ready()
+	w.agent("gpu-1", "--listen-grace", "500ms").ready()
+	p := w.fairlead("submit", "-c", "batch", "--stream", "--json", "--body", `{"stream":true,"max_tokens":1000000}`)
+	p.writes(p.out, `"event":"chunk"`)
+	first, _, _ := strings.Cut(p.out.String(), "\n")
+	var receipt struct{ ID uint64 }
+	must(t, json.Unmarshal([]byte(first), &receipt))
+	p.kill()
+	c := w.client()
+	w.awaitState(c, receipt.ID, wire.StateEnded)
+	w.awaitEmpty(w.store())
+	w.result(w.ask(c, client.Request{Body: []byte(`{"max_tokens":1}`)}))
 }
