@@ -38,17 +38,17 @@ func (s *Scheduler) dispatch(f *flow, l *lane) *Entry {
 	e, c := l.entries.pop(), f.class
 	s.leave(e)
 	s.charged = l.cost
-	s.ring.commit(&c.turn)
-	if c.Tenants {
-		c.tenants.commit(&f.turn)
-	}
 	if l.entries.live > 0 {
 		f.ready.replace(l.node())
 	} else {
 		f.dropFirst()
 		s.retire(l)
 	}
-	s.update(f)
+	if c.Tenants {
+		c.tenants.commit(&f.turn, f.offer())
+		s.release(f)
+	}
+	s.ring.commit(&c.turn, c.offer())
 	return e
 }
 
@@ -82,9 +82,9 @@ func (s *Scheduler) Charge(class int, tenant uint32, tokens int64) {
 // and the blocked shared lanes, are tested again.
 func (s *Scheduler) Recheck(worker int32) {
 	s.reopen()
-	s.release(s.blocked.at(-1))
+	s.retry(s.blocked.at(-1))
 	if worker >= 0 {
-		s.release(s.blocked.at(worker))
+		s.retry(s.blocked.at(worker))
 	}
 }
 
@@ -98,7 +98,7 @@ func (s *Scheduler) recheckNow() {
 	s.recheck = false
 	s.reopen()
 	for i := range s.blocked.heads {
-		s.release(i)
+		s.retry(i)
 	}
 }
 
@@ -112,11 +112,10 @@ func (s *Scheduler) reopen() {
 	s.closed = s.closed[:0]
 }
 
-// release puts the lanes of list i of blocked ones back into the index, to be tested again.
-func (s *Scheduler) release(i int) {
+// retry puts the lanes of list i of blocked ones back into the index, to be tested again.
+func (s *Scheduler) retry(i int) {
 	for l := s.blocked.first(i); l != nil; l = s.blocked.first(i) {
 		s.blocked.remove(l)
-		l.flow.list(l)
-		s.update(l.flow)
+		s.list(l)
 	}
 }

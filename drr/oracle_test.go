@@ -161,17 +161,9 @@ func (b *textbook) remove(seq uint64) {
 
 func (b *textbook) charge(class int, tenant uint32, tokens int64) {
 	c := &b.classes[class]
-	b.ring.members[class].charge(tokens)
-	c.tenants.members[tenant].charge(tokens)
+	b.ring.members[class].deficit -= tokens
+	c.tenants.members[tenant].deficit -= tokens
 	b.observe()
-}
-
-func (m *plainMember) charge(tokens int64) {
-	if tokens > 0 {
-		m.deficit -= tokens
-	} else if ceiling := m.quantum - tokens; m.deficit < ceiling {
-		m.deficit = min(m.deficit-tokens, ceiling)
-	}
 }
 
 // recheck lets the heads that wait for worker be asked about again, those of all workers if it is negative.

@@ -47,8 +47,8 @@ func (r *ring) first() *member {
 }
 
 // commit serves the first member: it moves the cursor there, grants the visits on the way and charges the
-// candidate. The caller sets the next offer of the member before it does anything else.
-func (r *ring) commit(m *member) {
+// candidate. next is what the member offers from now on.
+func (r *ring) commit(m *member, next int64) {
 	if !r.goesOn(m) {
 		if r.on != nil && r.on.cost == blocked {
 			r.on.open = true
@@ -58,9 +58,17 @@ func (r *ring) commit(m *member) {
 		}
 		r.round, r.next, r.on = m.at, int64(m.place)+1, m
 		m.base, m.open = m.at+1, false
-		r.rebase()
+		if r.round >= farRound {
+			r.rebase()
+		}
 	}
 	m.add(-m.cost)
+	if next <= 0 {
+		r.set(m, next)
+		return
+	}
+	m.cost = next
+	r.relist(m)
 }
 
 // goesOn reports whether m is served in the visit that is on.
@@ -69,51 +77,64 @@ func (r *ring) goesOn(m *member) bool { return r.on == m && m.cost <= m.deficit 
 // resumes reports whether m takes up its open visit on its next one, and earns nothing.
 func (m *member) resumes() bool { return m.open && m.cost <= m.deficit }
 
-// set says what m offers from now on: a cost, idle or blocked. An idle member has no history (rule 5).
+// set says what m offers from now on: a cost, idle or blocked.
 func (r *ring) set(m *member, cost int64) {
-	if m.cost > 0 {
+	switch was := m.cost; {
+	case cost == was:
+	case cost > 0 && was > 0:
 		r.settle(m)
-	} else {
-		m.base = r.visit(m)
-	}
-	listed := m.cost > 0
-	m.cost = cost
-	switch {
+		m.cost = cost
+		r.relist(m)
 	case cost > 0:
-		r.list(m, listed)
-		return
-	case listed:
-		m.gen++
-		r.due.removed()
-	}
-	if cost == idle {
-		m.deficit, m.open = 0, false
-		if r.on == m {
-			r.on = nil
+		m.cost, m.base = cost, r.visit(m)
+		m.at = r.turnOf(m)
+		r.due.push(m.node())
+	default:
+		if was > 0 {
+			r.settle(m)
+			r.delist(m)
+		}
+		m.cost = cost
+		if cost == idle {
+			r.forget(m)
 		}
 	}
 }
 
-// list gives m its place in the order of visits, or another one.
-func (r *ring) list(m *member, listed bool) {
-	at := m.base + m.visits() - 1
-	if r.goesOn(m) {
-		at = r.round
+// forget applies rule 5: an idle member has no history.
+func (r *ring) forget(m *member) {
+	m.deficit, m.open = 0, false
+	if r.on == m {
+		r.on = nil
 	}
-	switch {
-	case !listed:
-	case at == m.at:
+}
+
+// relist moves m, whose cost or deficit changed, to its place among the visits that are due.
+func (r *ring) relist(m *member) {
+	at := r.turnOf(m)
+	if at == m.at {
 		return
-	case r.due.top().ref == m:
-		m.at = at
-		r.due.replace(m.node())
-		return
-	default:
-		m.gen++
-		r.due.removed()
 	}
 	m.at = at
+	if r.first() == m {
+		r.due.replace(m.node())
+		return
+	}
+	r.delist(m)
 	r.due.push(m.node())
+}
+
+func (r *ring) delist(m *member) {
+	m.gen++
+	r.due.removed()
+}
+
+// turnOf returns the round of the visit in which m can pay.
+func (r *ring) turnOf(m *member) int64 {
+	if r.goesOn(m) {
+		return r.round
+	}
+	return m.base + m.visits() - 1
 }
 
 func (m *member) node() node[*member] {
@@ -154,15 +175,13 @@ func (r *ring) credit(m *member) int64 {
 	return m.deficit
 }
 
-// charge corrects the deficit of m, which is not idle, by tokens. Negative ones are given back, but lift the deficit
-// no higher than a quantum and themselves (doc.go says why).
+// charge corrects the deficit of m, which is not idle, by tokens; negative ones are given back.
 func (r *ring) charge(m *member, tokens int64) {
-	tokens = min(max(tokens, -limit), limit)
-	if most := m.quantum - tokens - r.credit(m); tokens < 0 {
-		tokens = -min(-tokens, max(most, 0))
+	r.credit(m)
+	m.add(-min(max(tokens, -limit), limit))
+	if m.cost > 0 {
+		r.relist(m)
 	}
-	m.add(-tokens)
-	r.set(m, m.cost)
 }
 
 func (m *member) add(tokens int64) {
@@ -171,9 +190,6 @@ func (m *member) add(tokens int64) {
 
 // rebase keeps rounds small. Members without a candidate have no round to remember.
 func (r *ring) rebase() {
-	if r.round < farRound {
-		return
-	}
 	r.due.compact() // a stale node has no member to take its round from
 	for _, part := range [2][]node[*member]{r.due.run, r.due.heap} {
 		for i := range part {
@@ -186,7 +202,7 @@ func (r *ring) rebase() {
 	r.round = 0
 }
 
-// point puts the cursor at a place. The visit of m, if given, is on. Offers have to be set again afterwards.
+// point puts the cursor at a place. The visit of m, if given, is on. Every member has to be restored afterwards.
 func (r *ring) point(place uint32, m *member) {
 	r.next, r.on = int64(place), m
 	if m != nil {
@@ -197,5 +213,7 @@ func (r *ring) point(place uint32, m *member) {
 // restore gives m, which is not idle, the credit that it had.
 func (r *ring) restore(m *member, deficit int64, open bool) {
 	m.deficit, m.open, m.base = min(max(deficit, -limit), limit), open, r.visit(m)
-	r.set(m, m.cost)
+	if m.cost > 0 {
+		r.relist(m)
+	}
 }

@@ -98,8 +98,16 @@ func (s *Scheduler) insert(l *lane, e *Entry) {
 	if was > 0 {
 		s.unlist(l)
 	}
+	s.list(l)
+}
+
+// list puts l into the index of its flow, and tells the rings if that changes what the flow has to offer.
+func (s *Scheduler) list(l *lane) {
+	f := l.flow
 	f.list(l)
-	s.update(f)
+	if f.ready.top().ref == l {
+		s.update(f)
+	}
 }
 
 // unlist takes l out of wherever its head is known, because the head changed or is gone.
@@ -116,12 +124,17 @@ func (s *Scheduler) update(f *flow) {
 	c := f.class
 	if c.Tenants {
 		c.tenants.set(&f.turn, f.offer())
-		if f.requests == 0 {
-			c.dismiss(f)
-			s.spareFlows = keepSpare(s.spareFlows, f)
-		}
+		s.release(f)
 	}
 	s.ring.set(&c.turn, c.offer())
+}
+
+// release puts the flow of a tenant aside when it has nothing left, to be used again.
+func (s *Scheduler) release(f *flow) {
+	if f.requests == 0 {
+		f.class.dismiss(f)
+		s.spareFlows = keepSpare(s.spareFlows, f)
+	}
 }
 
 // Remove takes e out of its lane, as when it was cancelled or has expired. A class or tenant emptied so

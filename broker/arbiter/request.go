@@ -173,9 +173,19 @@ func (a *Arbiter) putBack(r *request) {
 	} else {
 		a.enqueue(r)
 	}
-	r.ring().sched.Charge(r.cls.index, r.Tenant, -r.Cost())
+	r.cls.refund(r.Tenant, r.Cost())
 	if r.ring().model == "" {
 		a.settleUnnamed()
+	}
+}
+
+// refund gives a class and a tenant of it back what they were charged, but not more
+// than a quantum and this cost in all: a class whose requests are given back again and
+// again earns on every visit, and must not save that up.
+func (c *class) refund(tenant uint32, cost int64) {
+	most := c.Quantum + cost - c.ring.sched.Deficit(c.index)
+	if tokens := min(cost, most); tokens > 0 {
+		c.ring.sched.Charge(c.index, tenant, -tokens)
 	}
 }
 
