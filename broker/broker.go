@@ -75,14 +75,14 @@ func New(cfg Config) (*Broker, error) {
 // not mend, such as a stream that is not Fairlead's.
 func (b *Broker) Run(ctx context.Context) error {
 	defer b.set(roleStopped, 0, errors.New("stopped"))
-	if err := b.ensureStreams(ctx); err != nil {
-		return quiet(ctx, err)
-	}
 	if err := b.ears.start(); err != nil {
 		return fmt.Errorf("listen to workers: %w", err)
 	}
 	defer b.ears.stop()
 	for ctx.Err() == nil {
+		if err := b.ensureStreams(ctx); err != nil {
+			return quiet(ctx, err)
+		}
 		b.set(roleStandby, 0, nil)
 		lease, err := b.campaign(ctx)
 		if err != nil {
@@ -192,6 +192,19 @@ func (b *Broker) Ready() error {
 		return errors.New("recovering what the predecessor left")
 	}
 	return nil
+}
+
+// State says in a few words what the broker is doing.
+func (b *Broker) State() string {
+	c := b.state.Load()
+	switch c.role {
+	case roleLeader:
+		return fmt.Sprintf("leading, epoch %d", c.epoch)
+	case roleStandby:
+		return "standing by"
+	case roleStarting, roleRecovery, roleStopped:
+	}
+	return string(c.role)
 }
 
 // Leading reports whether this broker leads and has recovered, and its epoch.

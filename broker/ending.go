@@ -20,7 +20,7 @@ func (t *term) insist(ctx context.Context, what string, op func() error) bool {
 	said := false
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
 		err := op()
-		if err != nil {
+		if err != nil && ctx.Err() == nil {
 			t.b.metrics.storeRetry()
 			if !said {
 				said = true
@@ -111,7 +111,7 @@ func (t *term) dropClaims(ctx context.Context, seqs ...uint64) bool {
 // syncDone answers once everything in DONE that was stored before now has been
 // delivered to the loop.
 func (t *term) syncDone(ctx context.Context, answer arbiter.Event) {
-	if t.insist(ctx, "read DONE to its end", func() error { return t.intake.doneToEnd(ctx) }) {
+	if t.intake.doneToEnd(ctx) == nil {
 		t.post(answer)
 	}
 }

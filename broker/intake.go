@@ -69,21 +69,20 @@ func (in *intake) stop() {
 // that the stream's leader reports now has been delivered.
 func (in *intake) consume(ctx context.Context, x *tail, headersOnly bool, handle func(jetstream.Msg)) error {
 	st := in.term.b.store
-	r, err := st.Range(ctx, x.stream)
-	if err != nil {
+	var r store.Range
+	var cons jetstream.Consumer
+	begun := in.term.insist(ctx, "read "+x.stream, func() (err error) {
+		r, cons, err = in.open(ctx, x, headersOnly)
 		return err
+	})
+	if !begun {
+		return ctx.Err()
 	}
 	x.seq.Store(max(r.First, 1) - 1)
-	cons, err := st.JS.OrderedConsumer(ctx, x.stream, jetstream.OrderedConsumerConfig{
-		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: max(r.First, 1),
-		HeadersOnly: headersOnly, InactiveThreshold: time.Minute,
-	})
-	if err != nil {
-		return fmt.Errorf("consumer of %s: %w", x.stream, err)
-	}
-	stop, err := cons.Consume(handle, jetstream.PullMaxMessages(4096), jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) {
-		in.term.b.log.Debug().Err(err).Str("stream", x.stream).Msg("consumer")
-	}))
+	stop, err := cons.Consume(handle, jetstream.PullMaxMessages(4096), jetstream.PullHeartbeat(consumerBeat),
+		jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) {
+			in.term.b.log.Debug().Err(err).Str("stream", x.stream).Msg("consumer")
+		}))
 	if err != nil {
 		return fmt.Errorf("consume %s: %w", x.stream, err)
 	}
@@ -91,6 +90,47 @@ func (in *intake) consume(ctx context.Context, x *tail, headersOnly bool, handle
 	in.stops = append(in.stops, stop)
 	in.mu.Unlock()
 	return x.reach(ctx, st, r.Last)
+}
+
+const (
+	// readTry bounds one question to a stream: while its leader is being elected
+	// nobody answers, and the question must be put again.
+	readTry = 2 * time.Second
+	// consumerBeat is how often a silent consumer shows that it lives. One that
+	// misses two is made anew, elsewhere.
+	consumerBeat = time.Second
+)
+
+// open finds out what a stream holds and makes a consumer that begins there.
+func (in *intake) open(ctx context.Context, x *tail, headersOnly bool) (r store.Range, cons jetstream.Consumer, err error) {
+	ctx, cancel := context.WithTimeout(ctx, readTry)
+	defer cancel()
+	st := in.term.b.store
+	if r, err = st.Range(ctx, x.stream); err != nil {
+		return r, nil, err
+	}
+	cons, err = st.JS.OrderedConsumer(ctx, x.stream, jetstream.OrderedConsumerConfig{
+		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: max(r.First, 1),
+		HeadersOnly: headersOnly, InactiveThreshold: time.Minute,
+	})
+	if err != nil {
+		return r, nil, fmt.Errorf("consumer of %s: %w", x.stream, err)
+	}
+	return r, cons, nil
+}
+
+// rangeOf asks until the stream's leader answers.
+func (in *intake) rangeOf(ctx context.Context, stream string) (r store.Range, err error) {
+	told := in.term.insist(ctx, "look at "+stream, func() (err error) {
+		try, cancel := context.WithTimeout(ctx, readTry)
+		defer cancel()
+		r, err = in.term.b.store.Range(try, stream)
+		return err
+	})
+	if !told {
+		return r, ctx.Err()
+	}
+	return r, nil
 }
 
 // reach waits until everything up to a sequence has been delivered. Messages may
@@ -105,7 +145,9 @@ func (x *tail) reach(ctx context.Context, st *store.Store, last uint64) error {
 			return ctx.Err()
 		case <-x.moved:
 		case <-look.C:
-			m, err := st.LeaderNext(ctx, x.stream, x.seq.Load()+1)
+			try, cancel := context.WithTimeout(ctx, readTry)
+			m, err := st.LeaderNext(try, x.stream, x.seq.Load()+1)
+			cancel()
 			if errors.Is(err, store.ErrNotFound) || err == nil && m.Seq > last {
 				return nil
 			}
@@ -119,14 +161,14 @@ func (in *intake) readDone(ctx context.Context) error {
 	return in.consume(ctx, in.done, false, in.onDone)
 }
 
-// doneToEnd waits until what DONE holds now has been delivered.
+// doneToEnd waits until what DONE holds now has been delivered. It fails only
+// when the context ends.
 func (in *intake) doneToEnd(ctx context.Context) error {
-	st := in.term.b.store
-	r, err := st.Range(ctx, in.done.stream)
+	r, err := in.rangeOf(ctx, in.done.stream)
 	if err != nil {
 		return err
 	}
-	return in.done.reach(ctx, st, r.Last)
+	return in.done.reach(ctx, in.term.b.store, r.Last)
 }
 
 func (in *intake) onDone(m jetstream.Msg) {
@@ -154,7 +196,7 @@ func (in *intake) onDone(m jetstream.Msg) {
 
 // readReq reads REQ from its first message on.
 func (in *intake) readReq(ctx context.Context) error {
-	r, err := in.term.b.store.Range(ctx, in.req.stream)
+	r, err := in.rangeOf(ctx, in.req.stream)
 	if err != nil {
 		return err
 	}

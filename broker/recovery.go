@@ -54,10 +54,10 @@ func (t *term) readWork(ctx context.Context) (arbiter.Saved, error) {
 			return r.rings, nil
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
-		case err != nil && !errors.Is(err, jetstreamext.ErrNoMessages):
-			return nil, err
+		case r.bad != nil:
+			return nil, r.bad
 		}
-		if err != nil { // a replica that has not caught up
+		if err != nil { // a replica that has not caught up, or nobody to ask just now
 			if err := pause(ctx, 20*time.Millisecond); err != nil {
 				return nil, err
 			}
@@ -71,12 +71,15 @@ type workReader struct {
 	next  uint64 // sequence to go on from
 	end   uint64 // own last guard
 	done  bool
+	bad   error // a message that no waiting mends
 	rings arbiter.Saved
 }
 
 const workBatch = 1000
 
 func (r *workReader) batch(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readTry)
+	defer cancel()
 	st := r.term.b.store
 	msgs, err := jetstreamext.GetBatch(ctx, st.JS, st.Names.StreamWORK(), workBatch, jetstreamext.GetBatchSeq(r.next))
 	if err != nil {
@@ -87,8 +90,8 @@ func (r *workReader) batch(ctx context.Context) error {
 			return err
 		}
 		r.next = m.Sequence + 1
-		if err := r.take(m); err != nil {
-			return err
+		if r.bad = r.take(m); r.bad != nil {
+			return r.bad
 		}
 		r.done = r.done || m.Sequence >= r.end
 	}
@@ -123,4 +126,21 @@ func (r *workReader) take(m *jetstream.RawStreamMsg) error {
 		r.rings = s.Rings
 	}
 	return nil
+}
+
+// watchStreams ends the term when somebody deletes a stream: the next one begins
+// by creating it again. Nothing else would tell; consumers wait for ever.
+func (t *term) watchStreams(ctx context.Context) error {
+	for {
+		for _, stream := range t.b.store.Configs(t.b.cfg.Streams) {
+			_, err := t.b.store.Range(ctx, stream.Name)
+			var api *jetstream.APIError
+			if errors.As(err, &api) && api.ErrorCode == jetstream.JSErrCodeStreamNotFound {
+				return fmt.Errorf("stream %s is gone", stream.Name)
+			}
+		}
+		if pause(ctx, t.b.cfg.Timing.Renew) != nil {
+			return nil
+		}
+	}
 }

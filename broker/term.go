@@ -64,6 +64,7 @@ func (t *term) run(stop context.Context) error {
 		t.group.Go(func() error { return t.fence.guard(t.ctx, k) })
 	}
 	t.group.Go(func() error { return t.clean.run(t.ctx) })
+	t.group.Go(func() error { return t.watchStreams(t.ctx) })
 	t.does.start(t.ctx, t.group)
 	t.group.Go(func() error { return t.recover(t.ctx) })
 	t.group.Go(func() error {

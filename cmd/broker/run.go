@@ -43,7 +43,7 @@ func run(s *settings) (err error) {
 		return err
 	}
 	mux := daemon.Mux(daemon.Probes{
-		Ready: b.Ready, Metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{}), PProf: s.PProf,
+		Ready: b.Ready, State: b.State, Metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{}), PProf: s.PProf,
 	})
 	log.Info().Str("version", buildinfo.Get().String()).Str("nats", url).Str("http", s.HTTP).Msg("broker starts")
 	g, ctx := errgroup.WithContext(stop)

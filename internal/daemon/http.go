@@ -20,6 +20,8 @@ const (
 type Probes struct {
 	// Ready says why the daemon should get no work now; nil when it should.
 	Ready func() error
+	// State says in a few words what it is doing, when it is ready; nil says nothing.
+	State func() string
 	// Metrics serves /metrics; nil serves none.
 	Metrics http.Handler
 	// PProf serves profiles.
@@ -31,13 +33,7 @@ type Probes struct {
 func Mux(p Probes) *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if err := p.Ready(); err != nil {
-			http.Error(w, "not ready: "+err.Error(), http.StatusServiceUnavailable)
-			return
-		}
-		fmt.Fprintln(w, "ok")
-	})
+	mux.HandleFunc("GET /readyz", p.readyz)
 	if p.Metrics != nil {
 		mux.Handle("GET /metrics", p.Metrics)
 	}
@@ -49,6 +45,18 @@ func Mux(p Probes) *http.ServeMux {
 		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	}
 	return mux
+}
+
+func (p Probes) readyz(w http.ResponseWriter, _ *http.Request) {
+	if err := p.Ready(); err != nil {
+		http.Error(w, "not ready: "+err.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	if p.State != nil {
+		fmt.Fprintf(w, "ok: %s\n", p.State())
+		return
+	}
+	fmt.Fprintln(w, "ok")
 }
 
 // Server is an HTTP server that listens already.
