@@ -1,0 +1,2 @@
+// Package model is the store protocol as an explicit-state model.
+package model
