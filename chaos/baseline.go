@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -32,8 +33,17 @@ func kind(p *rig.Process, f rig.Figures) string {
 	return name
 }
 
-// measure takes the largest figures of each kind.
-func measure(ctx context.Context, r *rig.Rig) (baseline, error) {
+// measure takes the largest figures of each kind, once somebody leads.
+func measure(ctx context.Context, r *rig.Rig) (b baseline, err error) {
+	uerr := rig.Until(ctx, 100*time.Millisecond, func() bool {
+		b, err = measureOnce(ctx, r)
+		_, led := b["leading broker"]
+		return err == nil && led
+	})
+	return b, errors.Join(err, uerr)
+}
+
+func measureOnce(ctx context.Context, r *rig.Rig) (baseline, error) {
 	b := baseline{}
 	for _, p := range daemons(r) {
 		f, err := p.Figures(ctx)

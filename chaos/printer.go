@@ -46,6 +46,7 @@ func (p *printer) result(r *result) {
 	p.line("asked         %d, not acknowledged %s", r.counts.Asked, orNone(tally(r.counts.Refused)))
 	p.line("asked twice   %d, of them under two ids %d", r.counts.AskedAgain, r.counts.TwoIDs)
 	p.line("cancels       %s", orNone(tally(r.counts.Cancels)))
+	p.line("reads         %d interrupted by the store, and gone on", r.counts.Interrupted)
 	p.line("acknowledged  %d", rep.Acknowledged)
 	p.line("completed     %d", rep.Completed)
 	p.line("failed        %d: %s", sum(rep.Failed), orNone(tally(rep.Failed)))

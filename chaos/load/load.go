@@ -42,11 +42,12 @@ type Load struct {
 
 // Counts is what happened beside outcomes.
 type Counts struct {
-	Asked      int
-	Refused    map[string]int // not acknowledged, by why
-	AskedAgain int            // publishes that a second frontend repeated
-	TwoIDs     int            // of them, those that got an id of their own
-	Cancels    map[string]int // answers to cancels
+	Asked       int
+	Refused     map[string]int // not acknowledged, by why
+	AskedAgain  int            // publishes that a second frontend repeated
+	TwoIDs      int            // of them, those that got an id of their own
+	Cancels     map[string]int // answers to cancels
+	Interrupted int            // reads that the store did not answer, and that went on
 }
 
 // New prepares a load over clients, of which there must be at least two.
@@ -188,11 +189,7 @@ func (l *Load) outcome(id uint64, o *check.Outcome) {
 }
 
 func (l *Load) cancel(p *client.Pending, after time.Duration) {
-	timer := time.NewTimer(after)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-l.ctx.Done():
+	if !l.pause(after) {
 		return
 	}
 	answer, err := p.Cancel(l.ctx)

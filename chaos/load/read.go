@@ -3,6 +3,7 @@ package load
 import (
 	"encoding/json"
 	"errors"
+	"time"
 
 	"fairlead/chaos/check"
 	"fairlead/client"
@@ -11,14 +12,46 @@ import (
 
 const retryAlways = wire.RetryAlways
 
-// read takes the outcome as its client is told it; nil when it was given up.
+// read takes the outcome as its client is told it; nil when it was given up. An
+// error that is no outcome, such as a store that does not answer, is one to go on
+// after.
 func (l *Load) read(p *client.Pending, a ask) *check.Outcome {
 	o := &check.Outcome{Stream: a.stream}
-	if a.stream {
+	for {
+		err := l.readOn(p, o)
+		if err == nil {
+			return o
+		}
+		var e *client.Error
+		if errors.As(err, &e) {
+			o.Reason, o.Attempt, o.Detail, o.Shown = e.Reason, e.Attempt, e.Detail, nil
+			return o
+		}
+		l.count(func(n *Counts) { n.Interrupted++ })
+		if errors.Is(err, client.ErrClosed) || !l.pause(time.Second) {
+			return nil
+		}
+	}
+}
+
+func (l *Load) pause(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-l.ctx.Done():
+		return false
+	}
+}
+
+// readOn reads from where it stopped to the end.
+func (l *Load) readOn(p *client.Pending, o *check.Outcome) error {
+	if o.Stream {
 		for c, err := range p.Chunks(l.ctx) {
 			switch {
 			case err != nil:
-				return failed(o, err)
+				return err
 			case c.Restart:
 				o.Shown = nil
 			default:
@@ -28,7 +61,7 @@ func (l *Load) read(p *client.Pending, a ask) *check.Outcome {
 	}
 	r, err := p.Result(l.ctx) // of a stream that was shown, what came with its end
 	if err != nil {
-		return failed(o, err)
+		return err
 	}
 	o.Attempt, o.Output = r.Attempt, r.Usage.Output
 	for _, data := range r.Chunks {
@@ -37,17 +70,7 @@ func (l *Load) read(p *client.Pending, a ask) *check.Outcome {
 	if len(r.Body) > 0 {
 		o.Shown = append(o.Shown, piece(0, r.Attempt, r.Body))
 	}
-	return o
-}
-
-// failed is the outcome that an error tells, nil when it tells none.
-func failed(o *check.Outcome, err error) *check.Outcome {
-	var e *client.Error
-	if !errors.As(err, &e) {
-		return nil
-	}
-	o.Reason, o.Attempt, o.Detail, o.Shown = e.Reason, e.Attempt, e.Detail, nil
-	return o
+	return nil
 }
 
 // piece reads whose answer a payload is.
