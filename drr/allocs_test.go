@@ -6,14 +6,18 @@ import "testing"
 
 func TestSteadyStateAllocatesNothing(t *testing.T) {
 	fcfs, wspt, lanes := newSteady(8, FCFS), newSteady(8, WSPT), newFleet()
+	tenants, coming := newSteadyTenants(8, 1000, 10), newSteadyTenants(8, 100, 1)
 	for range 200_000 {
 		lanes.op()
 		lanes.toggle()
 	}
 	for name, op := range map[string]func(){
-		"fcfs":  fcfs.op,
-		"wspt":  wspt.op,
-		"lanes": func() { lanes.op(); lanes.toggle() },
+		"fcfs": fcfs.op,
+		"wspt": wspt.op,
+
+		"tenants":                  tenants.op,
+		"tenants that come and go": func() { coming.churn(); coming.pinned() },
+		"lanes":                    func() { lanes.op(); lanes.toggle() },
 	} {
 		if n := testing.AllocsPerRun(50_000, op); n != 0 {
 			t.Errorf("%s: %v allocations for each enqueue and pop", name, n)

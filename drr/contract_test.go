@@ -86,6 +86,7 @@ func TestNewRefuses(t *testing.T) {
 		{[]Class{{Name: "a", Quantum: 1, Aging: 1, Rate: 1}}, "order is fcfs: it needs wspt"},
 		{[]Class{{Name: "a", Quantum: 1, Order: WSPT, Aging: 1}}, "rate is 0"},
 		{[]Class{{Name: "a", Quantum: 1, Order: WSPT, Aging: 1, Rate: math.Inf(1)}}, "rate is +Inf"},
+		{[]Class{{Name: "a", Quantum: 1, Weight: func(uint32) float64 { return 1 }}}, "it needs tenants"},
 	} {
 		if _, err := New(row.classes); err == nil || !strings.Contains(err.Error(), row.want) {
 			t.Errorf("New(%v) says %v, want %q", row.classes, err, row.want)

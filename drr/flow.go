@@ -5,7 +5,9 @@ package drr
 type flow struct {
 	turn     member // of the tenant in its class
 	class    *class
-	ready    queue[*lane] // lanes that have a head nobody found blocked, by the head's key
+	ready    queue[*lane]    // lanes that have a head nobody found blocked, by the head's key
+	few      [1]node[*lane]  // where ready begins, because most tenants use one lane
+	fewer    [1]node[*Entry] // and shared, because most have few requests
 	shared   lane
 	requests int
 }
@@ -15,6 +17,12 @@ func (f *flow) join(c *class, tenant uint32) {
 	f.class = c
 	f.turn = member{quantum: c.share(tenant), place: tenant, gen: f.turn.gen}
 	f.shared.flow, f.shared.target = f, Shared
+	if f.ready.run == nil {
+		f.ready.run = f.few[:0]
+	}
+	if f.shared.entries.run == nil {
+		f.shared.entries.run = f.fewer[:0]
+	}
 }
 
 // offer returns what the flow has to offer to the ring of its class.

@@ -23,23 +23,12 @@ type pin struct {
 
 const keep = 1024 // flows or lanes not in use that are kept for the next tenant
 
-// candidate returns the flow that the class serves next, nil when it is idle or blocked.
+// candidate returns the flow that the class serves next. The class is neither idle nor blocked.
 func (c *class) candidate() *flow {
-	if c.closed && c.exactReady == 0 {
-		return nil
+	if !c.Tenants {
+		return c.only
 	}
-	f := c.only
-	if c.Tenants {
-		m := c.tenants.first()
-		if m == nil {
-			return nil
-		}
-		f = c.flows[m.place]
-	}
-	if f.ready.live == 0 {
-		return nil
-	}
-	return f
+	return c.flows[c.tenants.first().place]
 }
 
 // offer returns what the class has to offer to the ring of classes.
@@ -47,8 +36,14 @@ func (c *class) offer() int64 {
 	if c.counters.Requests == 0 {
 		return idle
 	}
-	if f := c.candidate(); f != nil {
-		return f.ready.top().ref.cost
+	if c.closed && c.exactReady == 0 {
+		return blocked
+	}
+	if !c.Tenants {
+		return c.only.offer()
+	}
+	if m := c.tenants.first(); m != nil {
+		return m.cost
 	}
 	return blocked
 }

@@ -150,7 +150,7 @@ func (q *queue[T]) compact() {
 	q.run = keepLive(q.run[:0], q.run[q.first:], q.run)
 	q.first = 0
 	q.heap = keepLive(q.heap[:0], q.heap, q.heap)
-	for i := (len(q.heap) - 2) / 4; i >= 0; i-- {
+	for i := (len(q.heap)+2)/4 - 1; i >= 0; i-- {
 		siftDown(q.heap, i, q.heap[i])
 	}
 }

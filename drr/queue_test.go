@@ -80,3 +80,25 @@ func TestBitset(t *testing.T) {
 		}
 	}
 }
+
+// TestCancelledFromTheEnd: of many that came in order, all but the first few leave, the last one first.
+func TestCancelledFromTheEnd(t *testing.T) {
+	const n, stay = 500, 3
+	s := oneClass()
+	entries := make([]Entry, n)
+	for i := range entries {
+		entries[i] = Entry{Seq: uint64(i), Arrival: int64(i), Raw: 1}
+		s.Enqueue(0, Shared, &entries[i])
+	}
+	for i := n - 1; i >= stay; i-- {
+		s.Remove(&entries[i])
+	}
+	for want := range uint64(stay) {
+		if e := s.Next(open); e == nil || e.Seq != want {
+			t.Fatalf("got %v, want entry %d", e, want)
+		}
+	}
+	if s.Len() != 0 {
+		t.Errorf("%d entries left", s.Len())
+	}
+}

@@ -1,7 +1,6 @@
 package drr
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"runtime"
@@ -10,129 +9,6 @@ import (
 
 func oneTenanted(weight func(uint32) float64) *Scheduler {
 	return must([]Class{{Name: "only", Quantum: 1000, Tenants: true, Weight: weight}})
-}
-
-// crowd keeps every tenant of every class at two requests, and charges each for its output when it ends.
-type crowd struct {
-	server
-	rng     *rand.Rand
-	classes []Class
-	tenants int
-	seq     uint64
-	served  [][]float64 // tokens charged, by class and tenant
-	ended   []usage     // requests whose charge is to be corrected
-	largest float64     // tokens charged at once
-	debt    float64     // tokens, the deepest
-}
-
-type usage struct {
-	class  int
-	tenant uint32
-	tokens int64 // signed
-}
-
-func newCrowd(seed uint64, slots int) *crowd {
-	w := &crowd{rng: rand.New(rand.NewPCG(seed, 9)), tenants: 5}
-	w.slots = slots
-	for i := range 3 {
-		c := Class{Name: fmt.Sprint(i), Quantum: 200 + w.rng.Int64N(2000), Tenants: true}
-		if i > 0 {
-			c.Weight = func(tenant uint32) float64 { return 1 + float64(tenant%3)*float64(i) }
-		}
-		w.classes = append(w.classes, c)
-		w.served = append(w.served, make([]float64, w.tenants))
-	}
-	w.s = must(w.classes)
-	for class := range w.classes {
-		w.s.SetSurcharge(class, int64(class)*50)
-		for i := range 2 * w.tenants {
-			w.put(class, &Entry{Tenant: uint32(i / 2)})
-		}
-	}
-	return w
-}
-
-func (w *crowd) put(class int, e *Entry) {
-	w.seq++
-	e.Seq, e.Arrival, e.Raw = w.seq, int64(w.seq), 1+w.rng.Uint32N(1+w.rng.Uint32N(6000))
-	w.s.Enqueue(class, Shared, e)
-}
-
-// op dispatches a request, and corrects what the one of some time ago was charged.
-func (w *crowd) op() {
-	e := w.next()
-	class, tenant, charged := e.Class(), e.Tenant, w.s.Charged()
-	w.count(class, tenant, charged)
-	w.put(class, e)
-	w.ended = append(w.ended, usage{class, tenant, w.rng.Int64N(charged) - charged/4})
-	if len(w.ended) > 6 {
-		u := w.ended[0]
-		w.ended = w.ended[1:]
-		w.s.Charge(u.class, u.tenant, u.tokens)
-		w.count(u.class, u.tenant, u.tokens)
-	}
-}
-
-// count takes note of a charge, and of how deep the deficits are.
-func (w *crowd) count(class int, tenant uint32, tokens int64) {
-	w.served[class][tenant] += float64(tokens)
-	w.largest = max(w.largest, float64(tokens))
-	w.debt = max(w.debt, -float64(w.s.Deficit(class)))
-	if c := &w.s.classes[class]; c.flow(tenant) != nil {
-		w.debt = max(w.debt, -float64(c.tenants.credit(&c.flow(tenant).turn)))
-	}
-}
-
-// quantum returns that of a tenant.
-func (w *crowd) quantum(class, tenant int) float64 {
-	return float64(w.classes[class].share(uint32(tenant)))
-}
-
-// TestShareWithTenants checks the bound on every interval, at both levels, with the tokens charged in the end.
-func TestShareWithTenants(t *testing.T) {
-	for seed := range uint64(8) {
-		w := newCrowd(seed, []int{0, 4}[seed%2])
-		classes := make([]band, 3*3)
-		tenants := make([]band, 3*w.tenants*w.tenants)
-		for range 20_000 {
-			w.op()
-			for i := range w.classes {
-				for j := range i {
-					classes[i*3+j].include(w.total(i)/float64(w.classes[i].Quantum) - w.total(j)/float64(w.classes[j].Quantum))
-				}
-				for a := range w.tenants {
-					for b := range a {
-						tenants[(i*w.tenants+a)*w.tenants+b].include(w.served[i][a]/w.quantum(i, a) - w.served[i][b]/w.quantum(i, b))
-					}
-				}
-			}
-		}
-		slack := w.largest + w.debt
-		for i := range w.classes {
-			for j := range i {
-				bound := 1 + slack/float64(w.classes[i].Quantum) + slack/float64(w.classes[j].Quantum)
-				if b := classes[i*3+j]; b.high-b.low > bound {
-					t.Errorf("seed %d: classes %d and %d drifted %.1f rounds apart, bound %.1f", seed, i, j, b.high-b.low, bound)
-				}
-			}
-			for a := range w.tenants {
-				for other := range a {
-					bound := 1 + slack/w.quantum(i, a) + slack/w.quantum(i, other)
-					if b := tenants[(i*w.tenants+a)*w.tenants+other]; b.high-b.low > bound {
-						t.Errorf("seed %d: tenants %d and %d of class %d drifted %.1f rounds apart, bound %.1f",
-							seed, a, other, i, b.high-b.low, bound)
-					}
-				}
-			}
-		}
-	}
-}
-
-func (w *crowd) total(class int) (sum float64) {
-	for _, tokens := range w.served[class] {
-		sum += tokens
-	}
-	return sum
 }
 
 // TestBurst: the wait of a tenant does not depend on how deep the queue of another one is, and stays in the bound.
@@ -293,4 +169,122 @@ func TestIdleTenantsAreForgotten(t *testing.T) {
 	}
 	runtime.KeepAlive(s)
 	runtime.KeepAlive(entries)
+}
+
+// TestGateCalls: when one answer holds for all shared lanes of a class, a dispatch takes one question, and one more
+// finds out that the slots are full, however many tenants wait.
+func TestGateCalls(t *testing.T) {
+	const tenants, slots = 10_000, 4
+	for _, row := range []struct {
+		full  Answer
+		calls int // of the gate in a round of as many dispatches as there are slots
+	}{{AllShut, slots + 1}, {Shut, slots + tenants}} {
+		s := oneTenanted(nil)
+		calls, free := 0, 0
+		gate := func(int, Target, *Entry) Answer {
+			if calls++; free > 0 {
+				return Open
+			}
+			return row.full
+		}
+		seq := uint64(0)
+		put := func(e *Entry) {
+			seq++
+			e.Seq, e.Arrival, e.Raw = seq, int64(seq), 1+uint32(seq*7919%3000)
+			s.Enqueue(0, Shared, e)
+		}
+		for i := range uint32(tenants) {
+			put(&Entry{Tenant: i})
+			put(&Entry{Tenant: i})
+		}
+		for range 3 {
+			calls, free = 0, slots
+			s.Recheck(0)
+			for e := s.Next(gate); e != nil; e = s.Next(gate) {
+				free--
+				put(e)
+			}
+			for range 5 {
+				s.Next(gate)
+			}
+			if calls != row.calls || free != 0 {
+				t.Errorf("answer %d: %d calls, want %d; %d slots left", row.full, calls, row.calls, free)
+			}
+		}
+	}
+}
+
+// TestPinnedAmongClosed: a class whose shared lanes are all blocked still serves exact ones.
+func TestPinnedAmongClosed(t *testing.T) {
+	s := oneTenanted(nil)
+	s.Enqueue(0, Shared, &Entry{Seq: 1, Raw: 10, Tenant: 1})
+	s.Enqueue(0, Shared, &Entry{Seq: 2, Raw: 10, Tenant: 2})
+	s.Enqueue(0, Target{Worker: 3}, &Entry{Seq: 3, Raw: 10, Tenant: 2})
+	asked := 0
+	gate := func(_ int, t Target, _ *Entry) Answer {
+		if asked++; t == Shared {
+			return AllShut
+		}
+		return Open
+	}
+	if e := s.Next(gate); e == nil || e.Seq != 3 || asked != 2 {
+		t.Errorf("dispatched %v after %d questions, want the pinned one after 2", e, asked)
+	}
+	s.Enqueue(0, Shared, &Entry{Seq: 0, Raw: 10, Tenant: 2})
+	if e := s.Next(gate); e != nil || asked != 2 {
+		t.Errorf("dispatched %v after %d questions, want none before a recheck", e, asked)
+	}
+	s.RecheckAll()
+	if e := s.Next(open); e == nil || s.Len() != 2 {
+		t.Error("nothing was dispatched after the recheck")
+	}
+}
+
+// TestRoundsStartAgain: debts that take 2⁶⁰ rounds to work off neither overflow nor change whose turn it is.
+func TestRoundsStartAgain(t *testing.T) {
+	s := must([]Class{{Name: "a", Quantum: 1}, {Name: "b", Quantum: 1}, {Name: "blocked", Quantum: 1}, {Name: "c", Quantum: 1}})
+	gate := func(class int, _ Target, _ *Entry) Answer { return when(class != 2) }
+	for i := range uint64(400) {
+		enqueue(s, int(i%4), Shared, i, 2)
+		if i >= 8 && i%8 == 1 { // leaves stale nodes behind
+			s.Remove(enqueue(s, 0, Shared, 0, 1))
+		}
+	}
+	again := 0
+	for i := range 90 {
+		if i%3 == 0 {
+			for class := range 4 {
+				s.Charge(class, 0, math.MaxInt64)
+			}
+		}
+		before := s.ring.round
+		e := s.Next(gate)
+		if want := []int{0, 1, 3}[i%3]; e.Class() != want || s.ring.round < 0 || s.ring.round > farRound {
+			t.Fatalf("dispatch %d went to class %d in round %d, want class %d", i, e.Class(), s.ring.round, want)
+		}
+		if s.ring.round < before {
+			again++
+		}
+	}
+	if again < 5 || s.Deficit(2) != -limit {
+		t.Errorf("rounds started again %d times; the blocked class has %d, want %d", again, s.Deficit(2), int64(-limit))
+	}
+}
+
+// TestTakeOverForgetsTenants: a successor knows the credit of classes, and starts the tenants afresh.
+func TestTakeOverForgetsTenants(t *testing.T) {
+	s, successor := oneTenanted(nil), oneTenanted(nil)
+	for i := range uint64(6) {
+		s.Enqueue(0, Shared, &Entry{Seq: i, Raw: 300, Tenant: uint32(i % 2)})
+		successor.Enqueue(0, Shared, &Entry{Seq: i, Raw: 300, Tenant: uint32(i % 2)})
+	}
+	s.Next(open)
+	s.Next(open)
+	successor.Restore(s.Snapshot())
+	if got, want := successor.Deficit(0), s.Deficit(0); got != want || want == 0 {
+		t.Errorf("the successor gives the class %d, want %d and not 0", got, want)
+	}
+	if f := successor.classes[0].flows[0]; f.turn.deficit != 0 {
+		t.Errorf("the successor gives a tenant %d", f.turn.deficit)
+	}
 }
