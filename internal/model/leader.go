@@ -94,6 +94,8 @@ func (m *model) decideLoss(b, r uint8) {
 		q.flags |= orphaned // decided when its claim is known to be stored
 	case q.state == running:
 		m.lostAttempt(b, r)
+	case m.sc.Rules.LostIsDropped:
+		q.flags |= orphaned // should it finish after all, its agent is not waited for
 	}
 }
 
@@ -216,11 +218,14 @@ func (b *broker) release(m *model, done set) { b.free |= m.notFinal(done) }
 // claim is stored.
 func (b *broker) outdated(m *model, i uint8) {
 	q := &b.request[m.next.done[i].request]
-	if q.state == running {
+	newer := m.next.done[i].attempt > q.attempt // than this broker ever knew: it has been deposed
+	switch {
+	case newer && m.sc.Rules.KeepUnknown:
+	case q.state == running:
 		b.release(m, one(i))
-		return
+	default:
+		q.kept = q.kept.with(i)
 	}
-	q.kept = q.kept.with(i)
 }
 
 // handBack puts a request back that its worker could not serve, or was told to

@@ -23,7 +23,7 @@ const (
 	Untried                           // a request was given up although it had not started often enough
 	BuriedTwice                       // DEAD holds a request twice
 	Lost                              // at the end a request has no outcome
-	Unburied                          // or was given up, and DEAD does not have it
+	Unburied                          // or was given up without an outcome, and DEAD does not have it
 	CancelForgot                      // or a cancel was answered "found", and the client was not told
 	ReqLeft                           // or REQ is not empty
 	WorkLeft                          // or WORK
@@ -61,7 +61,7 @@ func (w *world) atEnd(requests int) (p Promise) {
 	for r := range uint8(requests) {
 		told := w.heard[r]
 		note(Lost, told == 0 && !w.expired.has(r)) // the client's own clock ends those that the store removed
-		note(Unburied, told.has(toldExhausted) && w.buried[r] == 0 && !w.expired.has(r))
+		note(Unburied, told.has(toldExhausted) && w.buried[r] == 0 && !(w.expired|w.answered).has(r))
 		note(CancelForgot, w.found.has(r) && !told.has(toldCancelled))
 	}
 	note(ReqLeft, w.req != 0)

@@ -16,6 +16,7 @@ type Rules struct {
 	HoleAtBarrier    bool   // 5: also when the barrier, and not the next message, comes upon it
 	CheckClaim       bool   // 5: a claim neither in WORK nor run by its live worker: recover anew
 	DropLeftovers    bool   // 6: a finished request's other claims are deleted
+	LostIsDropped    bool   // 6: a claim is left to its agent unless that was lost before the request was judged
 	ClaimsBeforeReq  bool   // 6: and before the request is
 	NewClaimFirst    bool   // 7: an old claim goes only after the new one is stored
 	AttemptsRise     bool   // 7: every hand-out has a new attempt number
@@ -29,7 +30,7 @@ type Rules struct {
 	EpochInDedupID   bool   // 9: another leader's claim is never a duplicate
 	OwnEpochOnly     bool   // 9: an agent obeys no broker that is older than its claim
 	KeepReturned     bool   // 10: a DONE that gave back goes only after the next claim is stored
-	KeepUnknown      bool   // 10: also one of a request that this broker has not read yet
+	KeepUnknown      bool   // 10: also one of a request, or an attempt, that this broker knows nothing of
 	FinalBeforeDone  bool   // 11: an agent sends the final message before DONE
 	DoneBeforeAck    bool   // 11: and DONE before it acknowledges
 	LateFails        bool   // 11: the failure of a superseded attempt is no outcome
@@ -46,7 +47,7 @@ func All() Rules {
 	return Rules{
 		Order: "WDR", GuardsFirst: true, DeleteOrphans: true, CompleteReads: true, Barrier: true, RecoveryBarrier: true,
 		PurgeAfterReq: true, PurgePrefix: true, AskUnknown: true, HoleRecovers: true, HoleAtBarrier: true, CheckClaim: true,
-		DropLeftovers: true, ClaimsBeforeReq: true, NewClaimFirst: true, AttemptsRise: true, HighestClaim: true, CountStarted: true,
+		DropLeftovers: true, LostIsDropped: true, ClaimsBeforeReq: true, NewClaimFirst: true, AttemptsRise: true, HighestClaim: true, CountStarted: true,
 		StoreVerdict: true, FenceVerdict: true, VerdictLast: true, TellBeforeDelete: true, FenceClaims: true, EpochInDedupID: true,
 		OwnEpochOnly: true, KeepReturned: true, KeepUnknown: true, FinalBeforeDone: true, DoneBeforeAck: true, LateFails: true, FreshSequences: true,
 		OneAttemptShown: true, NoRerunAfterHear: true, NoRerunReturned: true, GoneIsSilent: true, LateIsTold: true,

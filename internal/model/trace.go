@@ -74,13 +74,13 @@ const (
 
 var reportAct = [...]act{ok: doneOK, failed: doneFailed, wasCancelled: doneCancelled, wasGone: doneGone, returned: doneReturned}
 
-// sentences: %b is the broker, %r the request, %d the detail as a number, %s as a
-// set, %i as an incarnation, %v as a verdict's reason, %c as a claim.
+// sentences: %b is the broker, %w the agent, %r the request, %d the detail as a
+// number, %s as a set, %i as an incarnation, %v as a verdict's reason, %c as a claim.
 var sentences = [...]string{
 	publish:        "client publishes %r; the store acknowledges",
 	deadlinePasses: "deadline of %r passes",
 	ttl:            "the store's time limit removes %r from REQ",
-	agentCrash:     "agent CRASHES as its %i is running; it starts anew",
+	agentCrash:     "agent %w CRASHES and starts anew as %i",
 	brokerCrash:    "%b CRASHES",
 	recreated:      "WORK is deleted and made anew",
 	takeOver:       "%b takes over: writes the guards",
@@ -155,6 +155,7 @@ func (s step) String() string {
 	}
 	return strings.NewReplacer(
 		"%b", string(rune('A'+s.who)),
+		"%w", fmt.Sprint(s.who+1),
 		"%r", fmt.Sprintf("r%d", s.request+1),
 		"%d", fmt.Sprint(s.detail),
 		"%s", set(s.detail).String(),
