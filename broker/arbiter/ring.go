@@ -103,7 +103,7 @@ func (in *ring) names() string {
 // recheck lets what may wait for a worker be tried again.
 func (a *Arbiter) recheck(w *worker) {
 	for _, r := range a.order {
-		if r.sched.Len() > 0 && (r.model == "" || w.serves(r.model)) {
+		if r.model == "" || w.serves(r.model) { // also an empty ring: it may remember that all were busy
 			r.sched.Recheck(w.index)
 			r.hint = w.place
 			r.dirty = true
