@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -18,6 +19,11 @@ const (
 	pullExpiry = 30 * time.Second
 	// pullSlack is how much later its answer may come before it counts as lost.
 	pullSlack = 5 * time.Second
+	// sentryBeat is how often the server shows, on one of the open pulls, that it
+	// still has them. A consumer whose server dies takes its pulls along and tells
+	// nobody; sentrySilence is how long that stays unnoticed.
+	sentryBeat    = 2 * time.Second
+	sentrySilence = 3 * sentryBeat
 	// inactiveThreshold is how long the consumer outlives its agent.
 	inactiveThreshold = 2 * time.Minute
 	// renewPause is the least time from one consumer to the next: a server that
@@ -36,7 +42,8 @@ type puller struct {
 	slots    int
 	answers  chan *nats.Msg
 	sub      *nats.Subscription // where the open pulls are answered
-	issued   []time.Time        // open pulls of this generation, oldest first
+	issued   []pull             // open pulls of this generation, oldest first
+	heard    time.Time          // when the server last showed that it has them
 	existing bool               // the consumer is there, as far as we know
 	made     time.Time          // when it was made
 	renewing bool               // it is being made
@@ -44,13 +51,21 @@ type puller struct {
 	breakOff context.CancelFunc // of the making that is under way
 }
 
-// fill opens pulls until there are as many as wanted.
+// pull is an open pull.
+type pull struct {
+	at     time.Time
+	sentry bool // the server beats on it
+}
+
+// fill opens pulls until there are as many as wanted, one of which is a sentry.
 func (p *puller) fill(want int, now time.Time) error {
-	for p.existing && len(p.issued) < want {
-		body, err := json.Marshal(struct {
-			Batch   int           `json:"batch"`
-			Expires time.Duration `json:"expires"`
-		}{1, pullExpiry})
+	for p.existing && want > 0 && (len(p.issued) < want || !p.guarded()) {
+		next := pull{at: now, sentry: !p.guarded()}
+		request := pullRequest{Batch: 1, Expires: pullExpiry}
+		if next.sentry {
+			request.Beat, p.heard = sentryBeat, now
+		}
+		body, err := json.Marshal(request)
 		if err != nil {
 			return fmt.Errorf("encode a pull: %w", err)
 		}
@@ -58,9 +73,21 @@ func (p *puller) fill(want int, now time.Time) error {
 		if err := p.st.NC.PublishRequest(subject, p.sub.Subject, body); err != nil {
 			return fmt.Errorf("pull: %w", err)
 		}
-		p.issued = append(p.issued, now)
+		p.issued = append(p.issued, next)
 	}
 	return nil
+}
+
+// pullRequest asks a consumer for messages.
+type pullRequest struct {
+	Batch   int           `json:"batch"`
+	Expires time.Duration `json:"expires"`
+	Beat    time.Duration `json:"idle_heartbeat,omitempty"`
+}
+
+// guarded reports whether one of the open pulls is a sentry.
+func (p *puller) guarded() bool {
+	return slices.ContainsFunc(p.issued, func(q pull) bool { return q.sentry })
 }
 
 func apiPrefix(js jetstream.JetStream) string {
@@ -70,13 +97,21 @@ func apiPrefix(js jetstream.JetStream) string {
 	return jetstream.DefaultAPIPrefix
 }
 
-// statusExpired is the answer to a pull for which nothing came in time.
-const statusExpired = "408"
+const (
+	statusBeat    = "100" // no answer: the pull is still open
+	statusExpired = "408" // nothing came in time
+)
 
 // answered books the answer to a pull. isClaim says that it carries a claim;
 // broken, that the consumer must be made anew.
 func (p *puller) answered(m *nats.Msg) (isClaim, broken bool) {
 	status := m.Header.Get("Status")
+	if m.Sub == p.sub {
+		p.heard = time.Now()
+	}
+	if status == statusBeat {
+		return false, false
+	}
 	if m.Sub == p.sub {
 		if len(p.issued) > 0 {
 			p.issued = p.issued[1:]
@@ -86,9 +121,11 @@ func (p *puller) answered(m *nats.Msg) (isClaim, broken bool) {
 	return status == "", broken
 }
 
-// overdue says that a pull got no answer at all, not even that it expired.
+// overdue says that a pull got no answer at all, not even that it expired, or
+// that the server has gone silent on the sentry.
 func (p *puller) overdue(now time.Time) bool {
-	return len(p.issued) > 0 && now.Sub(p.issued[0]) > pullExpiry+pullSlack
+	return len(p.issued) > 0 && now.Sub(p.issued[0].at) > pullExpiry+pullSlack ||
+		p.guarded() && now.Sub(p.heard) > sentrySilence
 }
 
 // reset forgets the open pulls, before the consumer is made anew: what is still
