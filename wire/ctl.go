@@ -69,9 +69,11 @@ type ClassStatus struct {
 	Dispatched       uint64  `json:"dispatched"`        // requests, by this leader
 	Completed        uint64  `json:"completed"`
 	Failed           uint64  `json:"failed"`
-	SharedTokens     int64   `json:"shared_tokens"` // dispatched while every class of the ring was backlogged
-	Share            float64 `json:"share"`         // of SharedTokens, 0 to 1
-	Entitlement      float64 `json:"entitlement"`   // quantum over the ring's sum of quanta
+	SharedTokens     int64   `json:"shared_tokens"`     // dispatched while every class of the ring was backlogged
+	Share            float64 `json:"share"`             // of SharedTokens, 0 to 1
+	Entitlement      float64 `json:"entitlement"`       // quantum over the ring's sum of quanta
+	Tenants          int     `json:"tenants,omitempty"` // of a class with tenants: how many have something queued
+	Jain             float64 `json:"jain,omitempty"`    // Jain's index over these: tokens a second handed to each in the last minute while it waited, over its weight; 1 is equal
 }
 
 // WorkerStatus is a worker as the leader sees it.

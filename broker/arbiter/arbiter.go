@@ -59,6 +59,7 @@ type Arbiter struct {
 	order    []*ring // rings in order of creation; they take turns
 	turn     int
 	fleet    fleet
+	tenants  *tenants
 	judged   fifo[*request] // waiting for a guard to store their verdict
 	verdicts map[uint64]*verdict
 	nowaits  []*request // must be dispatched in this step or refused
@@ -78,6 +79,7 @@ func New(cfg Config) *Arbiter {
 		requests: map[uint64]*request{},
 		rings:    map[string]*ring{},
 		fleet:    newFleet(),
+		tenants:  newTenants(),
 		verdicts: map[uint64]*verdict{},
 		losses:   map[uint64][]*booking{},
 		rng:      rand.New(rand.NewPCG(cfg.Seed, cfg.Epoch)),

@@ -84,6 +84,8 @@ func (a *Arbiter) handOut(r *request, w *worker, rk int, backlogged bool) {
 		c.shared += cost
 	}
 	c.drain.add(cost, a.now)
+	a.feed(r)
+	a.hunger(r, -1)
 	a.emit(HandOut{Worker: w.name, Incarnation: w.incarnation, Claim: a.claim(r, w, rk), Cost: cost, Wait: r.wait(a.now)})
 }
 

@@ -55,6 +55,14 @@
 // heartbeats and the streams are not read in one order. A claim that a live worker
 // neither lists nor has reported is looked up in WORK.
 //
+// # Tenants
+//
+// In a class with tenants each tenant has lanes of its own, and the scheduler
+// divides the service of the class among those that have something waiting.
+// A tenant is known for as long as a request in the system names it. The credit
+// of tenants is not saved: a new leader, or a reload of the policy, starts their
+// turns afresh, which moves each of them by one bound at most.
+//
 // # Promises
 //
 //   - A request that comes back re-enters its lane under its original key, with

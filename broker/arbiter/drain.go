@@ -8,12 +8,13 @@ import (
 
 // drain measures how fast a class is served lately, in tokens per second.
 type drain struct {
-	rate  float64 // at last
-	last  int64   // unix nanoseconds
-	first int64
+	window float64 // time constant of the measurement, seconds; > 0
+	rate   float64 // at last
+	last   int64   // unix nanoseconds
+	first  int64
 }
 
-// drainWindow is the time constant of the measurement, seconds.
+// drainWindow is the time constant for a class, seconds.
 const drainWindow = 10.0
 
 // Bounds of an advice to retry.
@@ -27,12 +28,12 @@ func (d *drain) add(tokens, now int64) {
 	if d.first == 0 {
 		d.first = now
 	}
-	d.rate = d.decayed(now) + float64(tokens)/drainWindow
+	d.rate = d.decayed(now) + float64(tokens)/d.window
 	d.last = now
 }
 
 func (d *drain) decayed(now int64) float64 {
-	return d.rate * math.Exp(-seconds(now-d.last)/drainWindow)
+	return d.rate * math.Exp(-seconds(now-d.last)/d.window)
 }
 
 // perSecond corrects for the time before the first dispatch, which the decaying
@@ -41,7 +42,7 @@ func (d *drain) perSecond(now int64) float64 {
 	if d.first == 0 {
 		return 0
 	}
-	seen := 1 - math.Exp(-max(seconds(now-d.first), 0.1)/drainWindow)
+	seen := 1 - math.Exp(-max(seconds(now-d.first), 0.1)/d.window)
 	return d.decayed(now) / seen
 }
 

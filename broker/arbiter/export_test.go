@@ -9,7 +9,7 @@ import (
 // invariants checks everything that must hold between two steps, and says what
 // does not.
 func (a *Arbiter) invariants() error {
-	for _, check := range []func() error{a.checkRequests, a.checkVerdicts, a.checkRings, a.checkFleet, a.checkGuards} {
+	for _, check := range []func() error{a.checkRequests, a.checkVerdicts, a.checkRings, a.checkFleet, a.checkGuards, a.checkTenants} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -187,6 +187,44 @@ func (a *Arbiter) checkGuards() error {
 	}
 	if used := a.cfg.Guards - a.free; a.free < 0 || used != placingNow+a.storing {
 		return fmt.Errorf("%d guards used, %d claims and %d verdicts are under way", used, placingNow, a.storing)
+	}
+	return nil
+}
+
+// checkTenants: every name has one number, and is kept for as long as a request
+// has it; every tenant that waits is counted.
+func (a *Arbiter) checkTenants() error {
+	refs, waiting := map[uint32]int{}, map[*class]map[uint32]int{}
+	for _, r := range a.requests {
+		refs[r.Tenant]++
+		if r.waits() && r.cls.Tenants {
+			if waiting[r.cls] == nil {
+				waiting[r.cls] = map[uint32]int{}
+			}
+			waiting[r.cls][r.Tenant]++
+		}
+	}
+	for n := range a.tenants.known {
+		t := &a.tenants.known[n]
+		number, named := a.tenants.numbers[t.name]
+		if t.refs != refs[uint32(n)] || n > 0 && t.refs > 0 && (!named || number != uint32(n)) {
+			return fmt.Errorf("tenant %d %q: %d requests, counts %d", n, t.name, refs[uint32(n)], t.refs)
+		}
+	}
+	if used := len(a.tenants.numbers); used+len(a.tenants.free) != len(a.tenants.known) {
+		return fmt.Errorf("%d tenants have a number and %d are free, of %d", used, len(a.tenants.free), len(a.tenants.known))
+	}
+	for _, in := range a.order {
+		for _, c := range in.classes {
+			if len(c.tenants) != len(waiting[c]) {
+				return fmt.Errorf("class %s: %d tenants wait, counts %d", c.Name, len(waiting[c]), len(c.tenants))
+			}
+			for n, t := range c.tenants {
+				if t.waiting != waiting[c][n] {
+					return fmt.Errorf("class %s: %d requests of tenant %d wait, counts %d", c.Name, waiting[c][n], n, t.waiting)
+				}
+			}
+		}
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ func (a *Arbiter) reload(p *policy.Policy) {
 			a.leaveLane(r)
 		}
 		old := in.classes
-		in.adopt(p.Profile(in.model))
+		in.adopt(p.Profile(in.model), a.tenants)
 		for _, c := range in.classes {
 			c.inherit(old)
 		}

@@ -110,6 +110,7 @@ func (a *Arbiter) intake(ev Arrived) *request {
 		},
 		maxOut: q.MaxOutput, retry: q.Retry, nowait: q.NoQueue,
 	}
+	r.Tenant = a.tenants.hold(q.Tenant)
 	if q.TTL > 0 {
 		r.Deadline = ev.At.Add(q.TTL).UnixNano()
 	}
@@ -160,6 +161,7 @@ func (a *Arbiter) enqueue(r *request) {
 		}
 		in.sched.Enqueue(r.cls.index, r.target(), &r.Entry)
 		in.dirty = true
+		a.hunger(r, 1)
 		a.watch(r)
 	}
 }
@@ -196,6 +198,7 @@ func (a *Arbiter) leaveLane(r *request) {
 	case r.Queued():
 		r.ring().sched.Remove(&r.Entry)
 		r.ring().dirty = true
+		a.hunger(r, -1)
 	case r.state == parked:
 		a.unpark(r)
 	}
@@ -206,6 +209,7 @@ func (a *Arbiter) forget(r *request) {
 	r.state = gone
 	delete(a.requests, r.Seq)
 	a.expiry.tidy(a.requests)
+	a.tenants.release(r.Tenant)
 	a.unpin(r)
 	a.leaveRing(r.ring())
 }

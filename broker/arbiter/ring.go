@@ -42,6 +42,7 @@ type class struct {
 	tokens     int64 // dispatched
 	shared     int64 // of tokens, while every class of the ring was backlogged
 	drain      drain
+	tenants    map[uint32]*appetite // of those that have something waiting; nil without tenants
 }
 
 // ring returns the ring of a model; it makes one for a new model.
@@ -50,7 +51,7 @@ func (a *Arbiter) ring(model string) *ring {
 		return r
 	}
 	r := &ring{model: model, picky: map[uint64]*request{}, parked: map[uint64]*request{}}
-	r.adopt(a.cfg.Policy.Profile(model))
+	r.adopt(a.cfg.Policy.Profile(model), a.tenants)
 	r.gate = func(_ int, t drr.Target, head *drr.Entry) drr.Answer { return a.gate(r, t, a.requests[head.Seq]) }
 	a.rings[model] = r
 	a.order = append(a.order, r)
@@ -59,14 +60,19 @@ func (a *Arbiter) ring(model string) *ring {
 }
 
 // adopt makes the classes of a profile, all empty.
-func (in *ring) adopt(profile *policy.Profile) {
+func (in *ring) adopt(profile *policy.Profile, names *tenants) {
 	in.profile = profile
 	classes := make([]drr.Class, len(profile.Classes))
 	in.classes = make([]*class, len(profile.Classes))
 	for i := range profile.Classes {
 		c := &profile.Classes[i]
 		classes[i] = drr.Class{Name: c.Name, Quantum: c.Quantum, Order: orders[c.Order], Aging: c.Aging, Rate: c.NominalTokensPerSecond}
-		in.classes[i] = &class{Class: c, ring: in, index: i}
+		in.classes[i] = &class{Class: c, ring: in, index: i, drain: drain{window: drainWindow}}
+		if c.Tenants {
+			classes[i].Tenants = true
+			classes[i].Weight = func(n uint32) float64 { return c.TenantWeight(names.name(n)) }
+			in.classes[i].tenants = map[uint32]*appetite{}
+		}
 	}
 	sched, err := drr.New(classes)
 	if err != nil {

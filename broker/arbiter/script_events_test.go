@@ -100,7 +100,7 @@ func (s *script) ask(a args) {
 		Class: a.named["class"], Worker: a.named["worker"], Model: a.named["model"], Rank: wire.AnyRank,
 		Allow: a.list("allow"), Require: a.list("require"), Prefer: a.list("prefer"),
 		TTL: s.duration(a.named["ttl"]), Input: 100, NoQueue: a.has("no-queue"),
-		Cached: uint32(s.number(a.named["cached"])), Strict: uint32(s.number(a.named["strict"])),
+		Tenant: a.named["tenant"], Cached: uint32(s.number(a.named["cached"])), Strict: uint32(s.number(a.named["strict"])),
 	}
 	if a.named["input"] != "" {
 		q.Input = uint32(s.number(a.named["input"]))
@@ -205,7 +205,11 @@ func (s *script) done(a args) {
 func (s *script) status() {
 	st := s.arb.Status(s.now)
 	for _, c := range st.Classes {
-		fmt.Fprintf(&s.out, "  class %s of %q: %d queued, %d running, deficit %d\n", c.Class, c.Model, c.Queued, c.Running, c.Deficit)
+		fmt.Fprintf(&s.out, "  class %s of %q: %d queued, %d running, deficit %d", c.Class, c.Model, c.Queued, c.Running, c.Deficit)
+		if c.Tenants > 0 {
+			fmt.Fprintf(&s.out, ", %d tenants, Jain %.2f", c.Tenants, c.Jain)
+		}
+		s.out.WriteString("\n")
 	}
 	for _, w := range st.Workers {
 		fmt.Fprintf(&s.out, "  worker %s@%d: %s, %d of %d slots, %d prefill tokens\n", w.Worker, w.Incarnation, w.State, w.Used, w.Slots, w.PrefillTokens)

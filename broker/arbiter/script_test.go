@@ -170,8 +170,9 @@ func (s *script) addClass(a args) {
 	if !a.has("explicit") {
 		fmt.Fprintf(&s.policy, ", policy_family: %s, cache_bucket: all", name)
 	}
-	for _, key := range sortedKeys(a.named) {
-		fmt.Fprintf(&s.policy, ", %s: %s", key, a.named[key])
+	for _, key := range sortedKeys(a.named) { // a list in braces has ; for , and : without a blank
+		value := strings.NewReplacer(";", ", ", ":", ": ").Replace(a.named[key])
+		fmt.Fprintf(&s.policy, ", %s: %s", key, value)
 	}
 	s.policy.WriteString("}\n")
 	if s.profile == "" {

@@ -82,10 +82,14 @@ func (s *pool) work(h HandOut) {
 }
 
 func (s *pool) ask(class string, tokens int64, allow ...string) {
+	s.request(wire.Request{Class: class, Input: uint32(tokens), Allow: allow})
+}
+
+// request asks for the only model there is.
+func (s *pool) request(q wire.Request) {
 	s.last++
-	s.step(Arrived{ID: s.last, At: s.clock(), Request: wire.Request{
-		Class: class, Model: "m", Input: uint32(tokens), Rank: wire.AnyRank, Allow: allow,
-	}})
+	q.Model, q.Rank = "m", wire.AnyRank
+	s.step(Arrived{ID: s.last, At: s.clock(), Request: q})
 }
 
 // join makes a worker report every second from now on.

@@ -64,7 +64,7 @@ func (w *world) checkStatus() {
 	for i := range st.Classes {
 		c := &st.Classes[i]
 		told += c.Queued + c.Running
-		if c.Queued < 0 || c.Running < 0 || c.QueuedTokens < 0 || c.OldestWaitMS < 0 || c.Share < 0 || c.Share > 1 {
+		if c.Queued < 0 || c.Running < 0 || c.QueuedTokens < 0 || c.OldestWaitMS < 0 || c.Share < 0 || c.Share > 1 || c.Jain < 0 || c.Jain > 1.0001 {
 			w.fail("status of class %+v", *c)
 		}
 	}
@@ -118,14 +118,14 @@ func mayServe(r *request, wk *worker) bool {
 
 // checkRoom goes back from the last decision of the step to the first: each found room.
 func (w *world) checkRoom(out []HandOut) {
-	type place struct {
+	type spot struct {
 		w  *worker
 		rk int
 	}
-	undone := map[place]rank{}
+	undone := map[spot]rank{}
 	for i := len(out) - 1; i >= 0; i-- {
 		r := w.arb.requests[out[i].Claim.ID]
-		p := place{r.booking.worker, r.booking.rank}
+		p := spot{r.booking.worker, r.booking.rank}
 		after, seen := undone[p]
 		if !seen {
 			after = p.w.ranks[p.rk]
@@ -167,6 +167,21 @@ func first(c *policy.Class, x, y *request) bool {
 	return x.Seq < y.Seq
 }
 
+// place is where a request waits: nobody is overtaken there.
+type place struct {
+	class  *class
+	target drr.Target
+	tenant uint32
+}
+
+func placeOf(r *request) place {
+	p := place{class: r.cls, target: r.Target()}
+	if r.cls.Tenants {
+		p.tenant = r.Tenant
+	}
+	return p
+}
+
 // loosened requests may have come into a lane in the middle of a step.
 func loosened(r *request) bool { return r.ask != nil && r.ask.soft && r.ask.pin == nil }
 
@@ -175,14 +190,14 @@ func (w *world) checkOrder(out []HandOut) {
 	for i := range out {
 		r := w.arb.requests[out[i].Claim.ID]
 		r.ring().sched.EachIn(r.cls.index, r.Target(), func(e *drr.Entry) bool {
-			if o := w.arb.requests[e.Seq]; first(r.cls.Class, o, r) && !loosened(o) {
+			if o := w.arb.requests[e.Seq]; placeOf(o) == placeOf(r) && first(r.cls.Class, o, r) && !loosened(o) {
 				w.fail("%d was handed out before %d, in the same lane", r.Seq, o.Seq)
 			}
 			return true
 		})
 		for j := range out[:i] {
 			o := w.arb.requests[out[j].Claim.ID]
-			if o.cls == r.cls && o.Target() == r.Target() && first(r.cls.Class, r, o) && !loosened(r) {
+			if placeOf(o) == placeOf(r) && first(r.cls.Class, r, o) && !loosened(r) {
 				w.fail("%d was handed out before %d, in the same lane", o.Seq, r.Seq)
 			}
 		}
@@ -192,20 +207,19 @@ func (w *world) checkOrder(out []HandOut) {
 // checkNobodyWaits: there are guards left, so no lane's head may be able to run.
 func (w *world) checkNobodyWaits(ev Event) {
 	for _, in := range w.arb.order {
-		heads := map[*class]map[drr.Target]*request{}
+		heads := map[place]*request{}
 		for _, c := range in.classes {
-			heads[c] = map[drr.Target]*request{}
 			in.sched.Each(c.index, func(e *drr.Entry) bool {
 				r := w.arb.requests[e.Seq]
-				if h := heads[c][e.Target()]; h == nil || first(c.Class, r, h) {
-					heads[c][e.Target()] = r
+				if h := heads[placeOf(r)]; h == nil || first(c.Class, r, h) {
+					heads[placeOf(r)] = r
 				}
 				return true
 			})
-			for _, r := range heads[c] {
-				if w.couldRun(r) {
-					w.fail("after %#v: %d could run and waits", ev, r.Seq)
-				}
+		}
+		for _, r := range heads {
+			if w.couldRun(r) {
+				w.fail("after %#v: %d could run and waits", ev, r.Seq)
 			}
 		}
 		for _, r := range in.parked {

@@ -46,6 +46,10 @@ func (w *world) randomClass(name string) policy.Class {
 	if w.chance(4) {
 		c.BusyWorkerRatio = new(0.1 + 0.9*w.rng.Float64())
 	}
+	if w.chance(3) {
+		c.Tenants = true
+		c.TenantWeights = pick(w, nil, map[string]float64{"t1": 3, "default": 0.5})
+	}
 	for _, l := range []**int64{&c.Limits.Requests, &c.Limits.RawTokens, &c.Limits.CachedTokens, &c.Limits.UncachedTokens} {
 		if w.chance(12) {
 			*l = new(w.rng.Int64N(10) * w.rng.Int64N(400))
@@ -79,6 +83,7 @@ func (w *world) randomRequest() wire.Request {
 	if w.chance(10) {
 		q.Require = pick(w, []string{"big"}, []string{"none"})
 	}
+	q.Tenant = pick(w, "", "t1", "t1", "t2", "t3")
 	if w.chance(10) {
 		q.Prefer = []string{"big"}
 	}

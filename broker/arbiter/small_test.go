@@ -15,15 +15,15 @@ func TestUnsupported(t *testing.T) {
 	if err := Unsupported(p); err != nil {
 		t.Errorf("a plain policy: %v", err)
 	}
-	p.Root.Classes[0].Tenants = true
+	p.Root.Classes[0].OutputWeight = 1
 	other := twoClasses(1, 1, 0).Root
 	other.Classes[1].OutputWeight, other.Classes[1].Displace = 0.5, true
 	p.Models = map[string]*policy.Profile{"big": other}
 	err := Unsupported(p)
 	if err == nil {
-		t.Fatal("tenants, output_weight and displace were accepted")
+		t.Fatal("output_weight and displace were accepted")
 	}
-	for _, want := range []string{"class premium: tenants", "models.big: class regular: output_weight", "models.big: class regular: displace"} {
+	for _, want := range []string{"class premium: output_weight", "models.big: class regular: output_weight", "models.big: class regular: displace"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q does not name %q", err, want)
 		}
@@ -34,7 +34,7 @@ func TestUnsupported(t *testing.T) {
 // give or take a tenth, and stays in its bounds.
 func TestRetryAfter(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	var d drain
+	d := drain{window: drainWindow}
 	if got := d.retryAfter(1000, 0, rng); got != unknownRetryAfter {
 		t.Errorf("nothing served yet: %v", got)
 	}

@@ -42,6 +42,9 @@ func (a *Arbiter) classes(in *ring, at int64) []wire.ClassStatus {
 			Completed: c.completed, Failed: c.failed, SharedTokens: c.shared,
 			Entitlement: float64(c.Quantum) / float64(quanta),
 		}
+		if c.Tenants {
+			list[i].Tenants, list[i].Jain = len(c.tenants), c.jain(a.tenants, at)
+		}
 		if shared > 0 {
 			list[i].Share = float64(c.shared) / float64(shared)
 		}

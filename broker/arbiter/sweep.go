@@ -68,6 +68,7 @@ func (a *Arbiter) park(r *request) {
 	}
 	r.ring().parked[r.Seq] = r
 	r.cls.countParked(r, 1)
+	a.hunger(r, 1)
 	a.watch(r)
 }
 
@@ -75,6 +76,7 @@ func (a *Arbiter) park(r *request) {
 func (a *Arbiter) unpark(r *request) {
 	delete(r.ring().parked, r.Seq)
 	r.cls.countParked(r, -1)
+	a.hunger(r, -1)
 }
 
 func (c *class) countParked(r *request, sign int64) {
