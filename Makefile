@@ -11,13 +11,14 @@ COMPOSE  ?= $(shell docker compose version >/dev/null 2>&1 && echo docker compos
 FUZZTIME ?= 10s
 BENCH    ?= .
 COUNT    ?= 5
+FAULTS   ?= 40
 PKG      ?= ./...
 
 # Packages with tests that the race detector would falsify, and with golden files.
 packages_with = $(sort $(foreach f,$(shell grep -rlE --include='*_test.go' --exclude-dir=tools '$(1)' .),$(dir $(f))))
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test race slow fuzz bench golden lint fmt depcheck tools images up down logs clean
+.PHONY: help build demo test race slow chaos fuzz bench golden lint fmt depcheck tools images up down logs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,6 +41,9 @@ race: ## run the tests three times, shuffled, with the race detector
 
 slow: ## run the long tests too, without the race detector
 	go test -tags slow -timeout 30m $(PKG)
+
+chaos: ## break a whole system FAULTS (40) times, by SEED (a new one), and check its promises
+	go run ./chaos --faults $(FAULTS) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
 fuzz: ## fuzz every target for FUZZTIME (10s)
 	@.ci/fuzz $(FUZZTIME)

@@ -21,7 +21,9 @@ type director struct {
 	ask    *client.Client // to learn who leads
 	out    *printer
 	start  time.Time
-	agents []sync.Mutex // held while a fault has an agent in hand
+	agents []sync.Mutex                // held while a fault has an agent in hand
+	nodes  sync.Mutex                  // held while a fault has a node in hand
+	whole  func(context.Context) error // is nil when every replica is up to date
 	wg     sync.WaitGroup
 
 	mu    sync.Mutex // guards what follows
@@ -70,7 +72,7 @@ func (d *director) strike(ctx context.Context, f plan.Fault) error {
 	case plan.KillLeader, plan.KillStandby, plan.KillBrokers, plan.FreezeLeader, plan.StopLeader, plan.CutLeader, plan.HoleLeader:
 		return d.strikeBroker(ctx, f.Kind, hold)
 	case plan.KillNATS, plan.FreezeNATS, plan.StopNATS, plan.CutNATS, plan.HoleNATS, plan.FullDisk:
-		return d.strikeNode(f, hold)
+		return d.strikeNode(ctx, f, hold)
 	case plan.Poison:
 		d.poison(ctx, f)
 		return nil
@@ -116,7 +118,24 @@ func (d *director) strikeBroker(ctx context.Context, k plan.Kind, hold func()) e
 	return begin(struck...)
 }
 
-func (d *director) strikeNode(f plan.Fault, hold func()) error {
+// wholePatience is how long a node may need to catch up after a fault.
+const wholePatience = time.Minute
+
+// strikeNode waits until the cluster is whole, however long the node before took
+// to come back: two replicas in trouble are more than is promised to be survived.
+func (d *director) strikeNode(ctx context.Context, f plan.Fault, hold func()) error {
+	d.nodes.Lock()
+	defer d.nodes.Unlock()
+	began := time.Now()
+	late, cancel := context.WithTimeout(ctx, wholePatience)
+	defer cancel()
+	err := rig.Until(late, 250*time.Millisecond, func() bool { return d.whole(late) == nil })
+	if err != nil {
+		return fmt.Errorf("not struck, the cluster has not been whole for %v: %w", wholePatience, d.whole(ctx))
+	}
+	if waited := time.Since(began); waited > time.Second {
+		d.out.line("     fault %d waited %.1fs for NATS to be whole again", f.N, waited.Seconds())
+	}
 	node := d.rig.Nodes[f.Target]
 	switch f.Kind {
 	case plan.KillNATS:
@@ -130,13 +149,22 @@ func (d *director) strikeNode(f plan.Fault, hold func()) error {
 	case plan.HoleNATS:
 		return broken(d.rig.BreakNode(f.Target, rig.Hole), hold)
 	default:
-		free, err := d.rig.FillDisk(f.Target)
-		hold()
-		if err != nil {
-			return err
-		}
-		return free()
+		return d.fullDisk(f.Target, hold)
 	}
+}
+
+// fullDisk leaves a node no room. A server that meets this gives up JetStream
+// until it is started again, which whoever frees the disk must do.
+func (d *director) fullDisk(i int, hold func()) error {
+	free, err := d.rig.FillDisk(i)
+	hold()
+	if err != nil {
+		return err
+	}
+	if err := free(); err != nil {
+		return err
+	}
+	return restart(d.rig.Nodes[i], func() {})
 }
 
 func freeze(p *rig.Process, hold func()) error {

@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -47,7 +50,16 @@ func (r *run) judge(ctx context.Context, d *director) (*check.Report, error) {
 	}
 	left.Odd = append(left.Odd, d.wrong...)
 	h.Left = left
-	return check.Judge(h), nil
+	return check.Judge(h), r.save(h)
+}
+
+// save keeps the history beside the logs, for whoever looks into a failure.
+func (r *run) save(h *check.History) error {
+	data, err := json.Marshal(h)
+	if err != nil {
+		return fmt.Errorf("encode the history: %w", err)
+	}
+	return os.WriteFile(filepath.Join(r.o.dir, "history.json"), data, 0o600)
 }
 
 // settle waits until streams and bookings are empty, and notes what they are in
@@ -99,6 +111,29 @@ func (r *run) countStreams(ctx context.Context, left *check.Left) error {
 			n += m
 		}
 		left.Streams[q.stream+" "+q.filter] = n
+	}
+	return nil
+}
+
+// whole is an error while a replica of a stream is away or behind.
+func (r *run) whole(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	n := r.store.Names
+	for _, name := range []string{n.StreamREQ(), n.StreamWORK(), n.StreamDONE(), n.StreamRES(), n.StreamDEAD()} {
+		s, err := r.store.JS.Stream(ctx, name)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		c := s.CachedInfo().Cluster
+		if c == nil || c.Leader == "" || len(c.Replicas) != nodes-1 {
+			return fmt.Errorf("%s: no leader with all replicas", name)
+		}
+		for _, p := range c.Replicas {
+			if p.Offline || !p.Current {
+				return fmt.Errorf("%s: the replica on %s is behind", name, p.Name)
+			}
+		}
 	}
 	return nil
 }

@@ -164,7 +164,7 @@ func (r *run) listen() (err error) {
 	}
 	r.start = time.Now()
 	r.load = load.New(load.Options{Seed: r.o.seed, Rate: r.o.rate, Workers: agents, Start: r.start}, r.clients)
-	r.tape, err = tape.Record(r.rig.URLs(), r.load.Claimed)
+	r.tape, err = tape.Record(r.rig.URLs(), r.start, r.load.Claimed)
 	if err == nil {
 		r.defers(r.tape.Close)
 	}
@@ -179,7 +179,7 @@ func (r *run) schedule() []plan.Fault {
 
 // play runs load and faults beside each other, and then waits for outcomes.
 func (r *run) play(ctx context.Context, schedule []plan.Fault) *director {
-	d := &director{rig: r.rig, load: r.load, ask: r.clients[0], out: r.out, start: r.start, agents: make([]sync.Mutex, agents)}
+	d := &director{rig: r.rig, load: r.load, ask: r.clients[0], out: r.out, start: r.start, agents: make([]sync.Mutex, agents), whole: r.whole}
 	asking, enough := context.WithCancel(ctx)
 	defer enough()
 	asked := make(chan struct{})

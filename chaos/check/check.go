@@ -138,7 +138,7 @@ func (j *judge) receipt(r *Receipt) {
 	j.report.Acknowledged++
 	o := r.Outcome
 	if o == nil {
-		j.violate(Lost, r.ID, "the client waits in vain")
+		j.violate(Lost, r.ID, "the client waits in vain; %s", j.describe(r))
 		return
 	}
 	if o.Reason == "" {
@@ -159,8 +159,25 @@ func (j *judge) receipt(r *Receipt) {
 		j.violate(Outcomes, r.ID, "%s: %s", what, o.Detail)
 	}
 	if r.Poison && o.Reason == "" {
-		j.violate(Outcomes, r.ID, "it kills whoever starts it, and has a result")
+		j.violate(Outcomes, r.ID, "it kills whoever starts it, and has a result; %s", j.describe(r))
 	}
+}
+
+// describe says what is recorded of a request.
+func (j *judge) describe(r *Receipt) string {
+	e := j.of(r.ID)
+	kind := "inbox"
+	if r.Stored {
+		kind = "stored"
+	}
+	finals := 0
+	for _, m := range e.results {
+		if m.Final {
+			finals++
+		}
+	}
+	return fmt.Sprintf("%s, %d claims, %d done, %d verdicts, %d messages and %d finals in RES, dead %t",
+		kind, len(e.claims), len(e.finals), e.verdicts, len(e.results), finals, e.dead)
 }
 
 // unexpected says what is wrong with a failure that this request cannot have.

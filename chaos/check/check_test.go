@@ -26,7 +26,7 @@ func sound() *History {
 	t := &h.Tape
 	t.Guards = []Guard{{11, 10}, {12, 10}, {31, 30}, {32, 30}}
 	t.Claims = []Claim{claim(13, 1, 1, 10), claim(14, 2, 1, 10), claim(33, 2, 2, 30), claim(34, 4, 1, 30)}
-	t.Verdicts = []Verdict{{15, wire.Verdict{ID: 3, Epoch: 10}}, {35, wire.Verdict{ID: 4, Epoch: 30}}}
+	t.Verdicts = []Verdict{{Seq: 15, Verdict: wire.Verdict{ID: 3, Epoch: 10}}, {Seq: 35, Verdict: wire.Verdict{ID: 4, Epoch: 30}}}
 	for seq := uint64(10); seq <= 35; seq++ {
 		t.Work.Add(seq)
 	}

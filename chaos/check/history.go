@@ -64,9 +64,12 @@ type Tape struct {
 // Guard is a stored message of epoch.<k>.
 type Guard struct{ Seq, Epoch uint64 }
 
+// Times on a tape are when the first listener heard, since the start of the run.
+
 // Claim is a stored claim.
 type Claim struct {
 	Seq    uint64
+	At     time.Duration
 	Worker string
 	wire.Claim
 }
@@ -74,12 +77,14 @@ type Claim struct {
 // Verdict is a stored verdict.
 type Verdict struct {
 	Seq uint64
+	At  time.Duration
 	wire.Verdict
 }
 
 // Done is a stored report.
 type Done struct {
 	Seq uint64
+	At  time.Duration
 	wire.Done
 }
 

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -42,6 +43,7 @@ func Arm(ctx context.Context, st *store.Store) error {
 type Recorder struct {
 	names   wire.Names
 	conns   []*nats.Conn
+	start   time.Time
 	claimed func(check.Claim)
 
 	mu   sync.Mutex // guards what follows
@@ -51,10 +53,10 @@ type Recorder struct {
 	bad  error
 }
 
-// Record starts a listener at each node. Claimed is called for each claim, once,
-// and must not block.
-func Record(urls []string, claimed func(check.Claim)) (*Recorder, error) {
-	r := &Recorder{claimed: claimed, work: map[uint64]struct{}{}, done: map[uint64]struct{}{}}
+// Record starts a listener at each node; its times count from start. Claimed is
+// called for each claim, once, and must not block.
+func Record(urls []string, start time.Time, claimed func(check.Claim)) (*Recorder, error) {
+	r := &Recorder{start: start, claimed: claimed, work: map[uint64]struct{}{}, done: map[uint64]struct{}{}}
 	for _, url := range urls {
 		nc, err := nats.Connect(url, append(store.Reconnect("tape"), nats.DontRandomize(), nats.IgnoreDiscoveredServers())...)
 		if err != nil {
@@ -105,7 +107,7 @@ func (r *Recorder) hear(m *nats.Msg) {
 		err = r.takeWork(seq, m)
 	case stream == r.names.StreamDONE() && fresh(r.done, seq):
 		r.tape.Done.Add(seq)
-		d := check.Done{Seq: seq}
+		d := check.Done{Seq: seq, At: time.Since(r.start)}
 		err = wire.Decode(m.Data, &d.Done)
 		r.tape.Dones = append(r.tape.Dones, d)
 	}
@@ -125,7 +127,7 @@ func (r *Recorder) takeWork(seq uint64, m *nats.Msg) error {
 	kind, _, _ := strings.Cut(subject, ".")
 	switch kind {
 	case "work":
-		c := check.Claim{Seq: seq}
+		c := check.Claim{Seq: seq, At: time.Since(r.start)}
 		if err := wire.Decode(m.Data, &c.Claim); err != nil {
 			return err
 		}
@@ -133,7 +135,7 @@ func (r *Recorder) takeWork(seq uint64, m *nats.Msg) error {
 		r.tape.Claims = append(r.tape.Claims, c)
 		r.claimed(c)
 	case "verdict":
-		v := check.Verdict{Seq: seq}
+		v := check.Verdict{Seq: seq, At: time.Since(r.start)}
 		if err := wire.Decode(m.Data, &v.Verdict); err != nil {
 			return err
 		}
