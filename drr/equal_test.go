@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
 
@@ -19,7 +18,7 @@ type rig struct {
 	queued   map[uint64]*Entry
 	order    []uint64 // the sequences queued, to pick from
 	out      []*Entry // dispatched and not yet finished
-	busy     []bool   // by worker
+	busy     []bool   // by worker, and for shared lanes
 	seq      uint64
 	now      int64
 	charged  bool // by anything but a dispatch
@@ -35,7 +34,7 @@ const (
 )
 
 func newRig(pick func(int) int, fail func(string, ...any)) *rig {
-	g := &rig{now: 1e10, pick: pick, fail: fail, queued: map[uint64]*Entry{}, busy: make([]bool, rigWorkers)}
+	g := &rig{now: 1e10, pick: pick, fail: fail, queued: map[uint64]*Entry{}, busy: make([]bool, rigWorkers+1)}
 	for i := range 1 + pick(5) {
 		c := Class{Name: fmt.Sprint("c", i), Quantum: int64(1 + pick(40)), Order: Order(pick(3))}
 		if c.Order == WSPT && pick(2) == 0 {
@@ -70,15 +69,13 @@ func (g *rig) gate(_ int, t Target, e *Entry) Answer {
 	if t.Worker >= 0 {
 		return when(!g.busy[t.Worker])
 	}
-	all := true
+	if g.busy[rigWorkers] && g.allShut {
+		return AllShut
+	}
 	for w, busy := range g.busy {
 		if !busy && (e.Seq%3 == 0 || w%2 == int(e.Seq)%2) {
 			return Open
 		}
-		all = all && busy
-	}
-	if all && g.allShut {
-		return AllShut
 	}
 	return Shut
 }
@@ -90,10 +87,10 @@ func (g *rig) step() {
 	case 4, 5, 6, 7, 8, 9:
 		g.next()
 	case 10:
-		g.busy[g.pick(rigWorkers)] = true
+		g.busy[g.pick(rigWorkers+1)] = true
 	case 11:
 		w := g.pick(rigWorkers)
-		g.busy[w] = false
+		g.busy[w], g.busy[rigWorkers] = false, g.pick(2) == 0
 		g.real.Recheck(int32(w))
 		g.plain.recheck(int32(w))
 	case 12:
@@ -240,52 +237,6 @@ func (g *rig) takeOver() {
 	successor.Restore(g.real.Snapshot())
 	g.real = successor
 	g.plain.succeed()
-}
-
-// compare checks all that can be seen of the two.
-func (g *rig) compare() {
-	total := 0
-	for i := range g.classes {
-		c := &g.plain.classes[i]
-		var want Counters
-		for j := range c.queued {
-			want.add(&c.queued[j], 1)
-		}
-		total += len(c.queued)
-		g.compareCredit(i)
-		if diff := cmp.Diff(want, g.real.Counters(i)); diff != "" {
-			g.fail("counters of class %d (-want +got):\n%s", i, diff)
-		}
-		visited := 0
-		g.real.Each(i, func(e *Entry) bool { visited++; return e.Queued() && e.Class() == i })
-		if visited != len(c.queued) {
-			g.fail("Each visited %d entries of class %d, want %d", visited, i, len(c.queued))
-		}
-	}
-	if g.real.Len() != total {
-		g.fail("Len is %d, want %d", g.real.Len(), total)
-	}
-}
-
-// compareCredit checks the deficits of a class and of its tenants, and their bounds.
-func (g *rig) compareCredit(class int) {
-	check := func(what string, got int64, want plainMember) {
-		if got != want.deficit {
-			g.fail("deficit of %s is %d, want %d", what, got, want.deficit)
-		}
-		if most := want.quantum + g.largest; !g.refunded && got > most {
-			g.fail("deficit of %s is %d, bound %d", what, got, most)
-		}
-	}
-	check(fmt.Sprint("class ", class), g.real.Deficit(class), g.plain.ring.members[class])
-	c := &g.real.classes[class]
-	for tenant, want := range g.plain.classes[class].tenants.members {
-		if f := c.flow(uint32(tenant)); c.Tenants && f != nil {
-			check(fmt.Sprintf("tenant %d of class %d", tenant, class), c.tenants.credit(&f.turn), want)
-		} else if c.Tenants && want.deficit != 0 {
-			g.fail("tenant %d of class %d is idle, but the textbook has it", tenant, class)
-		}
-	}
 }
 
 // drain opens every worker and empties both.

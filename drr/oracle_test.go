@@ -22,17 +22,6 @@ type plainClass struct {
 	closed    bool
 }
 
-type plainRing struct {
-	members []plainMember
-	cursor  int
-	granted bool
-}
-
-type plainMember struct {
-	quantum, deficit int64
-	open             bool
-}
-
 type plainLane struct {
 	class  int
 	tenant uint32
@@ -60,52 +49,6 @@ func newTextbook(classes []Class, tenants int) *textbook {
 		b.ring.members = append(b.ring.members, plainMember{quantum: c.Quantum})
 	}
 	return b
-}
-
-func (r plainRing) clone() plainRing {
-	r.members = slices.Clone(r.members)
-	return r
-}
-
-// walk goes round until a member can pay for what it offers, and returns it; an offer of 0 is none.
-func (r *plainRing) walk(offer func(i int) int64) (int, int64) {
-	if !slices.ContainsFunc(r.order(), func(i int) bool { return offer(i) > 0 }) {
-		return -1, 0
-	}
-	for {
-		m, cost := &r.members[r.cursor], offer(r.cursor)
-		if !r.granted && cost == 0 {
-			r.advance()
-			continue
-		}
-		if !r.granted && (!m.open || cost > m.deficit) {
-			m.deficit += m.quantum
-		}
-		m.open, r.granted = false, true
-		if cost > 0 && cost <= m.deficit {
-			m.deficit -= cost
-			return r.cursor, cost
-		}
-		m.open = cost == 0
-		r.advance()
-	}
-}
-
-func (r *plainRing) order() []int {
-	var all []int
-	for i := range r.members {
-		all = append(all, i)
-	}
-	return all
-}
-
-func (r *plainRing) advance() { r.cursor, r.granted = (r.cursor+1)%len(r.members), false }
-
-func (r *plainRing) emptied(i int) {
-	r.members[i].deficit, r.members[i].open = 0, false
-	if r.granted && r.cursor == i {
-		r.advance()
-	}
 }
 
 // observe takes note of the heads, and of classes and tenants that are empty now.
@@ -204,7 +147,10 @@ func (b *textbook) next(gate Gate) (e Entry, charged int64, ok bool) {
 		tenants := c.tenants.clone()
 		e := b.candidate(class, &tenants)
 		id := c.laneOf(class, e)
-		answer := gate(class, e.target, e)
+		answer := Shut
+		if id.target != Shared || !c.closed {
+			answer = gate(class, e.target, e)
+		}
 		if answer != Open {
 			head := b.heads[id]
 			head.shut = true
@@ -221,11 +167,24 @@ func (b *textbook) next(gate Gate) (e Entry, charged int64, ok bool) {
 
 // offer returns what the candidate of a class costs, 0 if it has none.
 func (b *textbook) offer(class int, tenants plainRing) int64 {
+	if b.classes[class].closed && !b.mayServePinned(class) {
+		return 0
+	}
 	e := b.candidate(class, &tenants)
 	if e == nil {
 		return 0
 	}
 	return b.heads[b.classes[class].laneOf(class, e)].cost
+}
+
+// mayServePinned reports whether a class has an exact lane that is not known to be blocked.
+func (b *textbook) mayServePinned(class int) bool {
+	for id, head := range b.heads {
+		if id.class == class && id.target != Shared && !head.shut {
+			return true
+		}
+	}
+	return false
 }
 
 // candidate walks round the tenants of a class, if it has them, to the one that is next.
@@ -254,7 +213,7 @@ func (b *textbook) best(class int, tenant uint32) *Entry {
 		e := &c.queued[i]
 		id := c.laneOf(class, e)
 		head := b.heads[id]
-		if id.tenant != tenant || head.seq != e.Seq || head.shut || c.closed && id.target == Shared {
+		if id.tenant != tenant || head.seq != e.Seq || head.shut {
 			continue
 		}
 		if best == nil || c.before(e, best) {
@@ -271,33 +230,4 @@ func (c *plainClass) isHead(e *Entry) bool {
 		}
 	}
 	return true
-}
-
-// before compares two entries as scheduling is specified, in floating-point seconds.
-func (c *plainClass) before(a, b *Entry) bool {
-	if a.Strict != b.Strict {
-		return a.Strict > b.Strict
-	}
-	if x, y := c.urgency(a), c.urgency(b); x != y {
-		return x > y
-	}
-	if c.Order == EDF && a.Arrival != b.Arrival && a.Deadline == 0 {
-		return a.Arrival < b.Arrival
-	}
-	return a.Seq < b.Seq
-}
-
-func (c *plainClass) urgency(e *Entry) float64 {
-	arrival, cost := float64(e.Arrival)/1e9, float64(e.Cost())
-	switch {
-	case c.Order == FCFS:
-		return e.Jump - arrival
-	case c.Order == EDF && e.Deadline == 0:
-		return math.Inf(-1)
-	case c.Order == EDF:
-		return -float64(e.Deadline)
-	case c.Aging > 0:
-		return -(arrival + c.Aging*cost/((1+e.Jump)*c.Rate))
-	}
-	return (1 + e.Jump) / cost
 }

@@ -101,11 +101,12 @@ func (s *Scheduler) insert(l *lane, e *Entry) {
 	s.list(l)
 }
 
-// list puts l into the index of its flow, and tells the rings if that changes what the flow has to offer.
+// list puts l into the index of its flow, and tells the rings if that changes what the flow has to offer: it is the
+// first lane, or one that can go although the shared lanes cannot.
 func (s *Scheduler) list(l *lane) {
 	f := l.flow
 	f.list(l)
-	if f.ready.top().ref == l {
+	if f.ready.top().ref == l || f.class.closed {
 		s.update(f)
 	}
 }

@@ -246,9 +246,6 @@ func TestRoundsStartAgain(t *testing.T) {
 	gate := func(class int, _ Target, _ *Entry) Answer { return when(class != 2) }
 	for i := range uint64(400) {
 		enqueue(s, int(i%4), Shared, i, 2)
-		if i >= 8 && i%8 == 1 { // leaves stale nodes behind
-			s.Remove(enqueue(s, 0, Shared, 0, 1))
-		}
 	}
 	again := 0
 	for i := range 90 {
@@ -256,6 +253,8 @@ func TestRoundsStartAgain(t *testing.T) {
 			for class := range 4 {
 				s.Charge(class, 0, math.MaxInt64)
 			}
+			s.Charge(3, 0, math.MinInt64) // and this one far ahead
+			s.Charge(3, 0, math.MaxInt64)
 		}
 		before := s.ring.round
 		e := s.Next(gate)
