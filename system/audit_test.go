@@ -93,14 +93,29 @@ func ended(runs []*execution) (n int) {
 	return n
 }
 
+// unacknowledged bounds the ids that nobody was told. A publish whose answer was
+// lost is repeated under its Nats-Msg-Id, but a restarted server has forgotten
+// the ids of messages that it no longer holds: a request that was stored, worked
+// off and removed before the crash is then stored again.
+func (a *audit) unacknowledged(l *load) {
+	a.t.Helper()
+	unknown := 0
+	for id := range a.runs {
+		if _, ok := l.got[id]; !ok {
+			unknown++
+		}
+	}
+	if unknown > len(l.got)/20 {
+		a.t.Errorf("%d ids have results that were never acknowledged, beside %d that were", unknown, len(l.got))
+	}
+}
+
 // check compares the store with what the clients know: every acknowledged id
 // has exactly one outcome, and executions are whole. It returns how many ids
 // have final messages of two executions, which a lost worker may cause.
 func (a *audit) check(l *load) (duplicated int) {
 	a.t.Helper()
-	if len(a.runs) != len(l.got) {
-		a.t.Errorf("%d ids have results, %d were acknowledged", len(a.runs), len(l.got))
-	}
+	a.unacknowledged(l)
 	for id, o := range l.got {
 		switch n := ended(a.runs[id]); {
 		case n == 0:
