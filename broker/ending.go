@@ -15,11 +15,15 @@ import (
 	"fairlead/wire"
 )
 
-// insist repeats a store operation until it succeeds or the term ends.
-func (t *term) insist(ctx context.Context, what string, op func() error) bool {
+// insist repeats a store operation until it succeeds or the term ends. Each try
+// has a context of its own: a stream whose leader is lost does not answer, and
+// its next leader does not know that it was asked.
+func (t *term) insist(ctx context.Context, what string, op func(context.Context) error) bool {
 	said := false
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
-		err := op()
+		try, cancel := context.WithTimeout(ctx, tryTimeout)
+		defer cancel()
+		err := op(try)
 		if err != nil && ctx.Err() == nil {
 			t.b.metrics.storeRetry()
 			if !said {
@@ -32,14 +36,18 @@ func (t *term) insist(ctx context.Context, what string, op func() error) bool {
 	return err == nil
 }
 
+// tryTimeout bounds one try of a store operation; the store answers in
+// milliseconds, or not at all.
+const tryTimeout = 3 * time.Second
+
 // end carries out a stored verdict. Every step may be repeated by a later leader,
 // so each is idempotent, and the verdict goes last.
 func (t *term) end(ctx context.Context, act arbiter.End) {
 	v := &act.Verdict
-	if v.Dead && !t.insist(ctx, "keep dead letter", func() error { return t.keepDead(ctx, v) }) {
+	if v.Dead && !t.insist(ctx, "keep dead letter", func(ctx context.Context) error { return t.keepDead(ctx, v) }) {
 		return
 	}
-	if !t.insist(ctx, "tell client", func() error { return t.tell(ctx, v) }) {
+	if !t.insist(ctx, "tell client", func(ctx context.Context) error { return t.tell(ctx, v) }) {
 		return
 	}
 	t.dropClaims(ctx, act.Claims...)
@@ -100,7 +108,7 @@ func natsOwn(key string) bool { return len(key) > 5 && key[:5] == "Nats-" }
 // dropClaims deletes messages of WORK; one that is gone already is fine.
 func (t *term) dropClaims(ctx context.Context, seqs ...uint64) bool {
 	for _, seq := range seqs {
-		op := func() error { return t.b.store.Delete(ctx, t.b.cfg.Names.StreamWORK(), seq) }
+		op := func(ctx context.Context) error { return t.b.store.Delete(ctx, t.b.cfg.Names.StreamWORK(), seq) }
 		if seq != 0 && !t.insist(ctx, "delete claim", op) {
 			return false
 		}
@@ -119,7 +127,7 @@ func (t *term) syncDone(ctx context.Context, answer arbiter.Event) {
 // checkClaim looks for a claim in WORK.
 func (t *term) checkClaim(ctx context.Context, act arbiter.CheckClaim) {
 	answer := arbiter.ClaimChecked{ID: act.ID, Claim: act.Claim, Present: true}
-	ok := t.insist(ctx, "look for claim", func() error {
+	ok := t.insist(ctx, "look for claim", func(ctx context.Context) error {
 		_, err := t.b.store.LeaderGet(ctx, t.b.cfg.Names.StreamWORK(), act.Claim)
 		if errors.Is(err, store.ErrNotFound) {
 			answer.Present = false

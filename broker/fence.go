@@ -37,10 +37,6 @@ func newFence(l *lease) *fence { return &fence{lease: l, writes: make(chan write
 // window, or the same claim could be stored twice.
 const certain = 20 * time.Second
 
-// ackTry bounds the wait for one acknowledgement: a stream whose leader is lost
-// gives none, and its next leader does not know that it was asked.
-const ackTry = 3 * time.Second
-
 // guard publishes on the condition of guard k until the context ends or another
 // broker leads.
 func (f *fence) guard(ctx context.Context, k int) error {
@@ -70,7 +66,7 @@ func (f *fence) publish(ctx context.Context, k int, w write) (uint64, error) {
 			m.Header.Set(wire.HeaderExpectedSubject, f.lease.b.cfg.Names.Epoch(k))
 			m.Header.Set(wire.HeaderExpectedSubjectSeq, strconv.FormatUint(f.lease.guards[k], 10))
 		}
-		try, cancel := context.WithTimeout(ctx, ackTry)
+		try, cancel := context.WithTimeout(ctx, tryTimeout)
 		defer cancel()
 		ack, err := f.lease.b.store.JS.PublishMsg(try, m, jetstream.WithRetryAttempts(0))
 		if err == nil {

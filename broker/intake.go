@@ -71,7 +71,7 @@ func (in *intake) consume(ctx context.Context, x *tail, headersOnly bool, handle
 	st := in.term.b.store
 	var r store.Range
 	var cons jetstream.Consumer
-	begun := in.term.insist(ctx, "read "+x.stream, func() (err error) {
+	begun := in.term.insist(ctx, "read "+x.stream, func(ctx context.Context) (err error) {
 		r, cons, err = in.open(ctx, x, headersOnly)
 		return err
 	})
@@ -92,19 +92,12 @@ func (in *intake) consume(ctx context.Context, x *tail, headersOnly bool, handle
 	return x.reach(ctx, st, r.Last)
 }
 
-const (
-	// readTry bounds one question to a stream: while its leader is being elected
-	// nobody answers, and the question must be put again.
-	readTry = 2 * time.Second
-	// consumerBeat is how often a silent consumer shows that it lives. One that
-	// misses two is made anew, elsewhere.
-	consumerBeat = time.Second
-)
+// consumerBeat is how often a silent consumer shows that it lives. One that
+// misses two is made anew, elsewhere.
+const consumerBeat = time.Second
 
 // open finds out what a stream holds and makes a consumer that begins there.
 func (in *intake) open(ctx context.Context, x *tail, headersOnly bool) (r store.Range, cons jetstream.Consumer, err error) {
-	ctx, cancel := context.WithTimeout(ctx, readTry)
-	defer cancel()
 	st := in.term.b.store
 	if r, err = st.Range(ctx, x.stream); err != nil {
 		return r, nil, err
@@ -121,10 +114,8 @@ func (in *intake) open(ctx context.Context, x *tail, headersOnly bool) (r store.
 
 // rangeOf asks until the stream's leader answers.
 func (in *intake) rangeOf(ctx context.Context, stream string) (r store.Range, err error) {
-	told := in.term.insist(ctx, "look at "+stream, func() (err error) {
-		try, cancel := context.WithTimeout(ctx, readTry)
-		defer cancel()
-		r, err = in.term.b.store.Range(try, stream)
+	told := in.term.insist(ctx, "look at "+stream, func(ctx context.Context) (err error) {
+		r, err = in.term.b.store.Range(ctx, stream)
 		return err
 	})
 	if !told {
@@ -145,7 +136,7 @@ func (x *tail) reach(ctx context.Context, st *store.Store, last uint64) error {
 			return ctx.Err()
 		case <-x.moved:
 		case <-look.C:
-			try, cancel := context.WithTimeout(ctx, readTry)
+			try, cancel := context.WithTimeout(ctx, tryTimeout)
 			m, err := st.LeaderNext(try, x.stream, x.seq.Load()+1)
 			cancel()
 			if errors.Is(err, store.ErrNotFound) || err == nil && m.Seq > last {

@@ -78,7 +78,7 @@ type workReader struct {
 const workBatch = 1000
 
 func (r *workReader) batch(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, readTry)
+	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()
 	st := r.term.b.store
 	msgs, err := jetstreamext.GetBatch(ctx, st.JS, st.Names.StreamWORK(), workBatch, jetstreamext.GetBatchSeq(r.next))
