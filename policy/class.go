@@ -27,9 +27,7 @@ func class(o object) Class {
 	busy(o, &c)
 	order(o, &c)
 	tenants(o, &c)
-	if w := o.number("output_weight", span{hi: maxWeight}); w != nil {
-		c.OutputWeight = *w
-	}
+	output(o, &c)
 	return c
 }
 
@@ -59,6 +57,16 @@ func order(o object, c *Class) {
 		o.d.report(o.fields["aging"], "needs nominal_tokens_per_second", classSchema.remedyFor("nominal_tokens_per_second"))
 	case rated && !aged:
 		o.d.report(o.fields["nominal_tokens_per_second"], "has no effect without aging", "give aging too, or remove it")
+	}
+}
+
+func output(o object, c *Class) {
+	if w := o.number("output_weight", span{hi: maxWeight}); w != nil {
+		c.OutputWeight = *w
+	}
+	c.EstimateOutput, _ = o.flag("estimate_output")
+	if c.EstimateOutput && !o.has("output_weight") {
+		o.d.report(o.fields["estimate_output"], "has no effect without output_weight", classSchema.remedyFor("output_weight"))
 	}
 }
 

@@ -69,6 +69,9 @@ type Class struct {
 	TenantWeights map[string]float64
 	// OutputWeight is what one output token costs in uncached tokens; 0 charges input only.
 	OutputWeight float64
+	// EstimateOutput charges the mean output of the class when a request is handed
+	// out, and corrects it at completion; without it all output is charged then.
+	EstimateOutput bool
 
 	// NoWorkerGrace is how long a request waits while no worker is eligible; 0 fails it at once.
 	NoWorkerGrace time.Duration

@@ -142,7 +142,7 @@ func TestEveryField(t *testing.T) {
 		},
 		Aging: 20, NominalTokensPerSecond: 8000,
 		Tenants: true, TenantWeights: map[string]float64{"acme": 4, "7": 0.5, "default": 2},
-		OutputWeight: 1.5, NoWorkerGrace: 0, PinGrace: 90 * time.Second, Displace: true,
+		OutputWeight: 1.5, EstimateOutput: true, NoWorkerGrace: 0, PinGrace: 90 * time.Second, Displace: true,
 	}
 	if diff := cmp.Diff(want, p.Root.Classes[0]); diff != "" {
 		t.Errorf("full class (-want +got):\n%s", diff)

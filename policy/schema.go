@@ -69,6 +69,7 @@ var (
 		{"tenants", wantFlag},
 		{"tenant_weights", "give a mapping of tenant names to weights, \"default\" for the rest"},
 		{"output_weight", "give a number from 0 to 1000000, uncached tokens charged per output token"},
+		{"estimate_output", wantFlag},
 		{"no_worker_grace", wantDuration},
 		{"pin_grace", wantDuration},
 		{"displace", wantFlag},

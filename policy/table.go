@@ -109,7 +109,7 @@ func (c *Class) optionText() string {
 		parts = append(parts, "tenants"+weightText(c.TenantWeights))
 	}
 	if c.OutputWeight > 0 {
-		parts = append(parts, fmt.Sprintf("output ×%g", c.OutputWeight))
+		parts = append(parts, fmt.Sprintf("output ×%g", c.OutputWeight)+outputText(c.EstimateOutput))
 	}
 	if c.NoWorkerGrace != DefaultNoWorkerGrace {
 		parts = append(parts, fmt.Sprintf("no-worker grace %s", c.NoWorkerGrace))
@@ -121,6 +121,13 @@ func (c *Class) optionText() string {
 		parts = append(parts, "displace")
 	}
 	return orDash(strings.Join(parts, ", "))
+}
+
+func outputText(estimated bool) string {
+	if estimated {
+		return " (estimated)"
+	}
+	return ""
 }
 
 func weightText(weights map[string]float64) string {

@@ -69,7 +69,7 @@ type ClassStatus struct {
 	Dispatched       uint64  `json:"dispatched"`        // requests, by this leader
 	Completed        uint64  `json:"completed"`
 	Failed           uint64  `json:"failed"`
-	SharedTokens     int64   `json:"shared_tokens"`     // dispatched while every class of the ring was backlogged
+	SharedTokens     int64   `json:"shared_tokens"`     // charged, with corrections, while every class of the ring was backlogged
 	Share            float64 `json:"share"`             // of SharedTokens, 0 to 1
 	Entitlement      float64 `json:"entitlement"`       // quantum over the ring's sum of quanta
 	Tenants          int     `json:"tenants,omitempty"` // of a class with tenants: how many have something queued

@@ -16,7 +16,7 @@ type HandOut struct {
 	Worker      string
 	Incarnation uint64
 	Claim       wire.Claim
-	Cost        int64         // charged to the class, tokens
+	Cost        int64         // charged to the class, tokens: the uncached ones, and the estimate of the output
 	Wait        time.Duration // since it was asked
 }
 

@@ -76,17 +76,18 @@ func (a *Arbiter) handOut(r *request, w *worker, rk int, backlogged bool) {
 	delete(r.ring().picky, r.Seq)
 	r.booking = w.book(r, rk)
 	a.free--
-	cost, c := r.Cost(), r.cls
+	cost, c, b := r.Cost(), r.cls, r.booking
+	b.charged, b.shared = c.ring.sched.Charged(), backlogged
 	c.running++
 	c.dispatched++
 	c.tokens += cost
 	if backlogged {
-		c.shared += cost
+		c.shared += b.charged
 	}
 	c.drain.add(cost, a.now)
-	a.feed(r)
+	a.feed(r, b.charged)
 	a.hunger(r, -1)
-	a.emit(HandOut{Worker: w.name, Incarnation: w.incarnation, Claim: a.claim(r, w, rk), Cost: cost, Wait: r.wait(a.now)})
+	a.emit(HandOut{Worker: w.name, Incarnation: w.incarnation, Claim: a.claim(r, w, rk), Cost: b.charged, Wait: r.wait(a.now)})
 }
 
 func (a *Arbiter) claim(r *request, w *worker, rk int) wire.Claim {

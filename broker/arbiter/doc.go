@@ -63,6 +63,20 @@
 // of tenants is not saved: a new leader, or a reload of the policy, starts their
 // turns afresh, which moves each of them by one bound at most.
 //
+// # True cost
+//
+// A class with an output_weight is charged by its snapshot when a request is
+// handed out, and corrected when it is done by what its engine reports: the
+// uncached prompt, and the output times the weight. With estimate_output the mean
+// output is charged beforehand, so that the correction is small. Only who still has something
+// queued has a deficit to correct: a class that comes back after it was idle
+// neither gains nor suffers from its past. On every interval the charges of two
+// backlogged classes keep to the scheduler's bound, with M the largest charge and
+// what is corrected at once, at most one correction for each slot. A request that
+// the broker ends keeps the charge of its last attempt; one that recovery finds
+// finished is not corrected, and one that it finds running counts as charged
+// without an estimate.
+//
 // # Promises
 //
 //   - A request that comes back re-enters its lane under its original key, with

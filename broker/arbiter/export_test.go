@@ -105,9 +105,6 @@ func (a *Arbiter) checkRings() error {
 				return fmt.Errorf("class %s of %q: running %d, counts %d; parked %+v, counts %+v",
 					c.Name, in.model, runningNow[c], c.running, parkedNow[c], c.parked)
 			}
-			if q := c.Quantum; in.sched.Deficit(c.index) < 0 {
-				return fmt.Errorf("class %s (quantum %d) has deficit %d", c.Name, q, in.sched.Deficit(c.index))
-			}
 		}
 	}
 	return nil

@@ -111,7 +111,7 @@ func (a *Arbiter) lostAttempt(r *request) {
 		a.giveUp(r, b)
 	default:
 		a.emit(Notice{Kind: NoticeRequeued, Model: r.ring().model, Class: r.cls.Name, ID: r.Seq})
-		a.putBack(r)
+		a.putBack(r, b)
 	}
 }
 

@@ -121,7 +121,7 @@ func (a *Arbiter) pause(d *wire.Done) {
 func (a *Arbiter) giveBack(r *request) {
 	a.emit(Notice{Kind: NoticeReturned, Model: r.ring().model, Class: r.cls.Name, ID: r.Seq, Worker: r.booking.worker.name})
 	a.leaveRunning(r)
-	a.putBack(r)
+	a.putBack(r, r.booking)
 }
 
 // finish ends a request that has an outcome in DONE.
@@ -139,6 +139,7 @@ func (a *Arbiter) finish(r *request, d *wire.Done, current bool) {
 		a.acquit(r)
 	}
 	a.leaveLane(r)
+	a.trueUp(r, d.Usage)
 	if d.Status == wire.StatusOK {
 		r.cls.completed++
 	} else {

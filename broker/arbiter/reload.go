@@ -20,6 +20,7 @@ func (a *Arbiter) reload(p *policy.Policy) {
 		in.adopt(p.Profile(in.model), a.tenants)
 		for _, c := range in.classes {
 			c.inherit(old)
+			c.estimate()
 		}
 	}
 	for _, r := range a.requests {
@@ -41,7 +42,7 @@ func (c *class) inherit(old []*class) {
 	for _, o := range old {
 		if o.Name == c.Name {
 			c.dispatched, c.completed, c.failed = o.dispatched, o.completed, o.failed
-			c.tokens, c.shared, c.drain = o.tokens, o.shared, o.drain
+			c.tokens, c.shared, c.drain, c.output = o.tokens, o.shared, o.drain, o.output
 		}
 	}
 }

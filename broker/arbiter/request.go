@@ -167,27 +167,17 @@ func (a *Arbiter) enqueue(r *request) {
 }
 
 // putBack returns a request whose attempt came to nothing to its lane, under its
-// original key; its class gets back what it was charged.
-func (a *Arbiter) putBack(r *request) {
+// original key; its class gets back what it was charged for the attempt.
+func (a *Arbiter) putBack(r *request, b *booking) {
 	r.booking = nil
 	if due(r.Deadline, a.now) {
 		a.judge(r, wire.DeadlineExceeded, "its time to live ended before it could run again")
 	} else {
 		a.enqueue(r)
 	}
-	r.cls.refund(r.Tenant, r.Cost())
+	a.charge(r, b, -b.charged)
 	if r.ring().model == "" {
 		a.settleUnnamed()
-	}
-}
-
-// refund gives a class and a tenant of it back what they were charged, but not more
-// than a quantum and this cost in all: a class whose requests are given back again and
-// again earns on every visit, and must not save that up.
-func (c *class) refund(tenant uint32, cost int64) {
-	most := c.Quantum + cost - c.ring.sched.Deficit(c.index)
-	if tokens := min(cost, most); tokens > 0 {
-		c.ring.sched.Charge(c.index, tenant, -tokens)
 	}
 }
 

@@ -40,7 +40,8 @@ type class struct {
 	completed  uint64
 	failed     uint64
 	tokens     int64 // dispatched
-	shared     int64 // of tokens, while every class of the ring was backlogged
+	shared     int64 // charged, while every class of the ring was backlogged
+	output     mean  // tokens of a request, as engines report them
 	drain      drain
 	tenants    map[uint32]*appetite // of those that have something waiting; nil without tenants
 }

@@ -132,6 +132,15 @@ func (s *script) number(text string) uint64 {
 	return n
 }
 
+// count reads a number of tokens, -1 for unknown.
+func (s *script) count(text string) int64 {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		s.fail("%v", err)
+	}
+	return n
+}
+
 func (s *script) duration(text string) time.Duration {
 	if text == "" {
 		return 0

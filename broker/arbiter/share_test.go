@@ -22,16 +22,18 @@ type pool struct {
 	queued  int
 	last    uint64 // request asked
 	service func(tokens int64) (first, whole time.Duration)
-	out     func(h *HandOut)           // observes dispatches
-	done    func(class string)         // observes completions
-	seq     map[string]uint64          // of heartbeats
-	flights map[string][]wire.InFlight // by worker
+	usage   func(h *HandOut) wire.Usage // as the engine reports it
+	out     func(h *HandOut)            // observes dispatches
+	done    func(class string)          // observes completions
+	seq     map[string]uint64           // of heartbeats
+	flights map[string][]wire.InFlight  // by worker
 	slots   int
 }
 
 func newPool(t *testing.T, p *policy.Policy) *pool {
 	s := &pool{t: t, arb: New(Config{Policy: p}), seq: map[string]uint64{}, flights: map[string][]wire.InFlight{}, slots: 4}
 	s.service = func(int64) (time.Duration, time.Duration) { return 50 * time.Millisecond, 200 * time.Millisecond }
+	s.usage = func(*HandOut) wire.Usage { return wire.Usage{} }
 	s.out, s.done = func(*HandOut) {}, func(string) {}
 	s.step(Recovered{})
 	return s
@@ -76,7 +78,8 @@ func (s *pool) work(h HandOut) {
 				s.flights[h.Worker] = append(list[:i:i], list[i+1:]...)
 			}
 		}
-		s.step(Done{Seq: c.ID, Done: wire.Done{ID: c.ID, Attempt: 1, Claim: c.ID, Worker: h.Worker, Incarnation: 1, Status: wire.StatusOK}})
+		d := wire.Done{ID: c.ID, Attempt: 1, Claim: c.ID, Worker: h.Worker, Incarnation: 1, Status: wire.StatusOK, Usage: s.usage(&h)}
+		s.step(Done{Seq: c.ID, Done: d})
 		s.done(c.Class)
 	})
 }

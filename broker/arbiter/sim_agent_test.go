@@ -180,6 +180,10 @@ func (a *agent) end(j *job, st wire.Status) {
 	if st == wire.StatusReturned {
 		d.RetryAfterMS = int64(w.rng.IntN(2) * w.rng.IntN(3000))
 	}
+	if st == wire.StatusOK || w.chance(2) {
+		d.Usage = pick(w, wire.Usage{}, wire.Usage{Prompt: int64(c.Input), Cached: -1, Output: w.rng.Int64N(mostOutput)},
+			wire.Usage{Prompt: int64(c.Input), Cached: w.rng.Int64N(int64(c.Input) + 1), Output: w.rng.Int64N(mostOutput)})
+	}
 	w.soon(func() {
 		if !a.is(inc) {
 			return

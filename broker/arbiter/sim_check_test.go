@@ -34,8 +34,10 @@ func (w *world) check(ev Event, acts []Action) {
 	for _, in := range w.arb.order {
 		w.tally.Parked += min(1, len(in.parked))
 		for _, c := range in.classes {
-			if d := in.sched.Deficit(c.index); d > mostQuantum+mostTokens {
-				w.fail("class %s has saved up %d tokens, more than a quantum and a cost", c.Name, d)
+			if d := in.sched.Deficit(c.index); d > mostQuantum+mostCharge {
+				w.fail("class %s has saved up %d tokens, more than a quantum and a charge", c.Name, d)
+			} else if d < 0 && !w.corrected || d < -mostJobs*mostCharge {
+				w.fail("class %s has a debt of %d tokens", c.Name, -d)
 			}
 		}
 	}

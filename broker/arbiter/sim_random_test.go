@@ -10,8 +10,14 @@ import (
 // pick draws one of a list.
 func pick[T any](w *world, list ...T) T { return list[w.rng.IntN(len(list))] }
 
-// The largest quantum of a class and the largest prompt.
-const mostQuantum, mostTokens = 2000, 2000
+// The largest quantum of a class, prompt, output and weight of output; what can be
+// charged for a request, and how many may finish in a row.
+const (
+	mostQuantum, mostTokens, mostOutput, mostWeight = 2000, 2000, 400, 2
+
+	mostCharge = mostTokens + mostOutput*mostWeight
+	mostJobs   = 64
+)
 
 func (w *world) randomPolicy() *policy.Policy {
 	p := policy.Default()
@@ -45,6 +51,11 @@ func (w *world) randomClass(name string) policy.Class {
 	}
 	if w.chance(4) {
 		c.BusyWorkerRatio = new(0.1 + 0.9*w.rng.Float64())
+	}
+	if w.chance(2) {
+		c.OutputWeight = mostWeight * w.rng.Float64()
+		c.EstimateOutput = w.chance(2)
+		w.corrected = true
 	}
 	if w.chance(3) {
 		c.Tenants = true

@@ -71,6 +71,8 @@ type world struct {
 	queued int // events ever, breaks ties
 	calm   bool
 
+	corrected bool // some class had an output_weight at some time
+
 	store  store
 	agents []*agent
 	policy *policy.Policy

@@ -15,15 +15,15 @@ func TestUnsupported(t *testing.T) {
 	if err := Unsupported(p); err != nil {
 		t.Errorf("a plain policy: %v", err)
 	}
-	p.Root.Classes[0].OutputWeight = 1
+	p.Root.Classes[0].Displace = true
 	other := twoClasses(1, 1, 0).Root
-	other.Classes[1].OutputWeight, other.Classes[1].Displace = 0.5, true
+	other.Classes[1].Displace = true
 	p.Models = map[string]*policy.Profile{"big": other}
 	err := Unsupported(p)
 	if err == nil {
-		t.Fatal("output_weight and displace were accepted")
+		t.Fatal("displace was accepted")
 	}
-	for _, want := range []string{"class premium: output_weight", "models.big: class regular: output_weight", "models.big: class regular: displace"} {
+	for _, want := range []string{"class premium: displace", "models.big: class regular: displace"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q does not name %q", err, want)
 		}

@@ -88,20 +88,21 @@ func (a *Arbiter) hunger(r *request, by int) {
 	}
 }
 
-// feed counts what a tenant is handed; it has something waiting.
-func (a *Arbiter) feed(r *request) {
-	if r.cls.Tenants {
-		r.cls.tenants[r.Tenant].served.add(r.Cost(), a.now)
+// feed counts what a tenant is charged, with either sign, if it has something
+// waiting.
+func (a *Arbiter) feed(r *request, tokens int64) {
+	if t := r.cls.tenants[r.Tenant]; t != nil {
+		t.served.add(tokens, a.now)
 	}
 }
 
 // jain is Jain's index of the tenants that have something waiting: of the tokens
-// a second that each was handed lately while it waited, over its weight. 1 is
+// a second that each was charged lately while it waited, over its weight. 1 is
 // equal service, 1/n is one of n served alone; 0 is no service at all.
 func (c *class) jain(names *tenants, now int64) float64 {
 	sum, squares := 0.0, 0.0
 	for n, t := range c.tenants {
-		x := t.served.perSecond(now) / c.TenantWeight(names.name(n))
+		x := max(0, t.served.perSecond(now)) / c.TenantWeight(names.name(n))
 		sum += x
 		squares += x * x
 	}

@@ -28,7 +28,6 @@ func unsupported(where string, p *policy.Profile) []error {
 			field, remedy string
 			used          bool
 		}{
-			{"output_weight", "remove it, or set it to 0", c.OutputWeight != 0},
 			{"displace", "remove it, or set it to false", c.Displace},
 		} {
 			if f.used {

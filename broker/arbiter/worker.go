@@ -59,6 +59,8 @@ type booking struct {
 	claim       uint64 // sequence in WORK, 0 while being stored
 	rank        int
 	cost        int64
+	charged     int64 // for the attempt, tokens: the cost and the estimate of the output
+	shared      bool  // charged while every class of the ring was backlogged
 	prefill     int64 // of cost, still counted as active prefill
 	first       bool  // its first token has been sent
 	freed       bool  // takes no room any more
@@ -166,7 +168,7 @@ func (w *worker) lostAt(lostAfter int) int64 { return w.seen + int64(lostAfter)*
 func newBooking(r *request, w *worker, rk int) *booking {
 	return &booking{
 		execution: execution{r.Seq, r.attempt}, worker: w, incarnation: w.incarnation, rank: rk,
-		cost: r.Cost(), prefill: r.Cost(), heard: w.beats,
+		cost: r.Cost(), charged: r.Cost(), prefill: r.Cost(), heard: w.beats,
 	}
 }
 
