@@ -89,11 +89,15 @@ func (m *model) appendClaim(n *world, b, r uint8, to state) {
 	n.messages++
 	n.used[r] = n.used[r].with(q.attempt)
 	q.state = to
+	attempt := q.attempt
+	if to == stored && m.sc.Prompt {
+		m.learnStored(b, r)
+	}
 	a := claimStored
 	if to == retrying {
 		a = claimUnsure
 	}
-	m.take(a, b, r, q.attempt)
+	m.take(a, b, r, attempt)
 }
 
 // judgeClaim holds a claim that is being stored against the promises.
@@ -140,12 +144,18 @@ func (w *world) stored(q *request, r uint8) (at uint8) {
 // handedOut learns that a claim is stored.
 func (m *model) handedOut(b, r uint8) {
 	n := m.begin()
+	k := n.stored(&n.broker[b].request[r], r)
+	m.learnStored(b, r)
+	m.take(handedOut, b, r, k)
+}
+
+func (m *model) learnStored(b, r uint8) {
+	n := &m.next
 	br := &n.broker[b]
 	q := &br.request[r]
 	q.claim = n.stored(q, r) + 1
 	br.dropOlder(m, q)
 	m.settlePlaced(b, r)
-	m.take(handedOut, b, r, q.claim-min(q.claim, 1))
 }
 
 // dropOlder lets go of what a newer claim has made superfluous.

@@ -97,6 +97,7 @@ type Scenario struct {
 	Tokens   bool   // whether first tokens are told apart
 	Retry    bool   // the client asks for retries after its first token
 	Coarse   bool   // an agent pulls and reads the payload in one step
+	Prompt   bool   // the store's answer to a claim comes with its being stored
 	Rules    Rules
 	Limit    int // states; default 40 million
 }

@@ -1,7 +1,7 @@
 package model
 
 import (
-	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -155,12 +155,12 @@ func (s step) String() string {
 	}
 	return strings.NewReplacer(
 		"%b", string(rune('A'+s.who)),
-		"%w", fmt.Sprint(s.who+1),
-		"%r", fmt.Sprintf("r%d", s.request+1),
-		"%d", fmt.Sprint(s.detail),
+		"%w", number(s.who+1),
+		"%r", "r"+number(s.request+1),
+		"%d", number(s.detail),
 		"%s", set(s.detail).String(),
-		"%i", fmt.Sprintf("incarnation %d", s.detail),
-		"%c", fmt.Sprintf("claim %d", s.detail),
+		"%i", "incarnation "+number(s.detail),
+		"%c", "claim "+number(s.detail),
 		"%v", reason,
 	).Replace(sentences[s.act])
 }
@@ -170,8 +170,10 @@ func (s set) String() string {
 	var items []string
 	for i := range uint8(8) {
 		if s.has(i) {
-			items = append(items, fmt.Sprint(i))
+			items = append(items, number(i))
 		}
 	}
 	return "{" + strings.Join(items, " ") + "}"
 }
+
+func number(i uint8) string { return strconv.Itoa(int(i)) }
