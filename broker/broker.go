@@ -153,19 +153,14 @@ func (b *Broker) lead(ctx context.Context, l *lease) {
 	}
 }
 
-// Reload replaces the policy, now and for terms to come. A policy that this
-// broker cannot serve is refused and changes nothing.
-func (b *Broker) Reload(p *policy.Policy) error {
-	if err := arbiter.Unsupported(p); err != nil {
-		return fmt.Errorf("reload policy: %w", err)
-	}
+// Reload replaces the policy, now and for terms to come.
+func (b *Broker) Reload(p *policy.Policy) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.policy = p
 	if b.term != nil {
 		b.term.post(arbiter.PolicyChanged{Policy: p})
 	}
-	return nil
 }
 
 func (b *Broker) currentPolicy() *policy.Policy {

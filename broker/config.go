@@ -9,7 +9,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
-	"fairlead/broker/arbiter"
 	"fairlead/internal/store"
 	"fairlead/policy"
 	"fairlead/wire"
@@ -83,9 +82,6 @@ func (c Config) validate() error {
 	}
 	if err := c.Timing.validate(); err != nil {
 		return fmt.Errorf("broker: %w", err)
-	}
-	if err := arbiter.Unsupported(c.Policy); err != nil {
-		return fmt.Errorf("broker: policy: %w", err)
 	}
 	return nil
 }

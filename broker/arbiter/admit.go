@@ -28,7 +28,7 @@ func (a *Arbiter) admit(r *request, name string) {
 		a.judge(r, wire.DeadlineExceeded, "its time to live ended before it was queued")
 		return
 	}
-	if why := r.cls.full(); why != "" && !takeover {
+	if why := r.cls.full(r.cls.waiting()); why != "" && !takeover && !a.makeRoom(r) {
 		a.refuseFull(r, why)
 		return
 	}
@@ -59,11 +59,10 @@ func (c *class) caps() [len(limitNames)]*int64 {
 	return [...]*int64{l.Requests, l.RawTokens, l.CachedTokens, l.UncachedTokens}
 }
 
-// full says which limit a class has reached, or "". It is checked before adding,
+// full says which limit a class that has n waiting has reached, or "". It is checked before adding,
 // so that the request that crosses a limit is still accepted. A limit of 0 is not
 // checked here: see zeroLimit.
-func (c *class) full() string {
-	n := c.waiting()
+func (c *class) full(n drr.Counters) string {
 	current := [...]int64{int64(n.Requests), n.Raw, n.Cached, n.Uncached}
 	for i, limit := range c.caps() {
 		if limit == nil || *limit == 0 {

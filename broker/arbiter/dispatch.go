@@ -86,7 +86,7 @@ func (a *Arbiter) handOut(r *request, w *worker, rk int, backlogged bool) {
 	}
 	c.drain.add(cost, a.now)
 	a.feed(r, b.charged)
-	a.hunger(r, -1)
+	a.endWait(r)
 	a.emit(HandOut{Worker: w.name, Incarnation: w.incarnation, Claim: a.claim(r, w, rk), Cost: b.charged, Wait: r.wait(a.now)})
 }
 

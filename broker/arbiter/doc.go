@@ -28,7 +28,6 @@
 //     like any other.
 //   - A Tick is due at [Arbiter.NextDeadline]. Other events may be late; none
 //     of them may be invented.
-//   - A policy is given to the arbiter only when [Unsupported] has nothing to say.
 //
 // # A request's states
 //
@@ -54,6 +53,14 @@
 // until the worker has not listed the claim in three heartbeats, because
 // heartbeats and the streams are not read in one order. A claim that a live worker
 // neither lists nor has reported is looked up in WORK.
+//
+// # Displacement
+//
+// When a class that displaces is full, a request of a higher strict tier is taken
+// nevertheless, and the newest requests of the lowest tiers make room for it, as
+// many as the limit needs, at most 8; when that does not do, nobody is displaced
+// and the newcomer is refused. Requests of the same tier never displace each
+// other. It costs O(log n) for n waiting.
 //
 // # Tenants
 //

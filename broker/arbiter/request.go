@@ -161,10 +161,20 @@ func (a *Arbiter) enqueue(r *request) {
 		}
 		in.sched.Enqueue(r.cls.index, r.target(), &r.Entry)
 		in.dirty = true
-		a.hunger(r, 1)
+		a.beginWait(r)
 		a.watch(r)
 	}
 }
+
+// beginWait does the book-keeping for a request that has come into its lane, or
+// was parked.
+func (a *Arbiter) beginWait(r *request) {
+	a.hunger(r, 1)
+	a.mayYield(r)
+}
+
+// endWait undoes beginWait.
+func (a *Arbiter) endWait(r *request) { a.hunger(r, -1) }
 
 // putBack returns a request whose attempt came to nothing to its lane, under its
 // original key; its class gets back what it was charged for the attempt.
@@ -188,7 +198,7 @@ func (a *Arbiter) leaveLane(r *request) {
 	case r.Queued():
 		r.ring().sched.Remove(&r.Entry)
 		r.ring().dirty = true
-		a.hunger(r, -1)
+		a.endWait(r)
 	case r.state == parked:
 		a.unpark(r)
 	}

@@ -43,6 +43,7 @@ type class struct {
 	shared     int64 // charged, while every class of the ring was backlogged
 	output     mean  // tokens of a request, as engines report them
 	drain      drain
+	yielding   yielding             // with displace
 	tenants    map[uint32]*appetite // of those that have something waiting; nil without tenants
 }
 

@@ -21,6 +21,7 @@ func (w *world) check(ev Event, acts []Action) {
 		w.checkEligible(&out[i])
 	}
 	w.checkOrder(out)
+	w.checkDisplaced(ev)
 	w.checkRoom(out)
 	if w.arb.Recovered() && w.arb.free > w.arb.reserved() {
 		w.checkNobodyWaits(ev)

@@ -57,6 +57,7 @@ func (w *world) randomClass(name string) policy.Class {
 		c.EstimateOutput = w.chance(2)
 		w.corrected = true
 	}
+	c.Displace = w.chance(2)
 	if w.chance(3) {
 		c.Tenants = true
 		c.TenantWeights = pick(w, nil, map[string]float64{"t1": 3, "default": 0.5})

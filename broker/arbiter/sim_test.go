@@ -71,6 +71,7 @@ type world struct {
 	queued int // events ever, breaks ties
 	calm   bool
 
+	displaced map[uint64]bool
 	corrected bool // some class had an output_weight at some time
 
 	store  store
@@ -113,7 +114,7 @@ func (e *events) Pop() any {
 }
 
 func newWorld(t *testing.T, seed uint64) *world {
-	w := &world{t: t, seed: seed, rng: rand.New(rand.NewPCG(seed, 1)), asked: map[uint64]uint64{}}
+	w := &world{t: t, seed: seed, rng: rand.New(rand.NewPCG(seed, 1)), asked: map[uint64]uint64{}, displaced: map[uint64]bool{}}
 	w.tally.Reasons = map[wire.Reason]int{}
 	w.guards = 1 + w.rng.IntN(6)
 	w.policy = w.randomPolicy()

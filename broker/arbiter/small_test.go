@@ -2,33 +2,11 @@ package arbiter
 
 import (
 	"math/rand/v2"
-	"strings"
 	"testing"
 	"time"
 
-	"fairlead/policy"
 	"fairlead/wire"
 )
-
-func TestUnsupported(t *testing.T) {
-	p := twoClasses(512, 128, 0)
-	if err := Unsupported(p); err != nil {
-		t.Errorf("a plain policy: %v", err)
-	}
-	p.Root.Classes[0].Displace = true
-	other := twoClasses(1, 1, 0).Root
-	other.Classes[1].Displace = true
-	p.Models = map[string]*policy.Profile{"big": other}
-	err := Unsupported(p)
-	if err == nil {
-		t.Fatal("displace was accepted")
-	}
-	for _, want := range []string{"class premium: displace", "models.big: class regular: displace"} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("%q does not name %q", err, want)
-		}
-	}
-}
 
 // TestRetryAfter: the advice is what is ahead over how fast the class is served,
 // give or take a tenth, and stays in its bounds.

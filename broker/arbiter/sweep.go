@@ -68,7 +68,7 @@ func (a *Arbiter) park(r *request) {
 	}
 	r.ring().parked[r.Seq] = r
 	r.cls.countParked(r, 1)
-	a.hunger(r, 1)
+	a.beginWait(r)
 	a.watch(r)
 }
 
@@ -76,7 +76,7 @@ func (a *Arbiter) park(r *request) {
 func (a *Arbiter) unpark(r *request) {
 	delete(r.ring().parked, r.Seq)
 	r.cls.countParked(r, -1)
-	a.hunger(r, -1)
+	a.endWait(r)
 }
 
 func (c *class) countParked(r *request, sign int64) {

@@ -137,13 +137,11 @@ func reloads(ctx context.Context, s *settings, b *broker.Broker, log zerolog.Log
 		case <-hup:
 		}
 		p, err := s.loadPolicy()
-		if err == nil {
-			err = b.Reload(p)
-		}
 		if err != nil {
 			log.Error().Err(err).Msg("policy not reloaded; the old one stays")
 			continue
 		}
+		b.Reload(p)
 		log.Info().Str("file", s.policy).Msg("policy reloaded")
 	}
 }
