@@ -51,9 +51,32 @@
 //
 // The last line, with ***, names the promise.
 //
+// # Rules that the model asked for
+//
+// They are not on the protocol's page, or sharper than there; each has a trace, by
+// go test -run Needed with the rule's name:
+//
+//   - ReadToLast: REQ counts as read up to the last sequence that its leader
+//     reports. Else the verdict on a request that was the newest, and is gone,
+//     waits in WORK until another request comes.
+//   - RecoveryBarrier: what an incarnation wrote last may have come after recovery
+//     read DONE, so the barrier is needed there, too.
+//   - HoleAtBarrier: the barrier itself must notice a hole. The message that would
+//     show it may never come.
+//   - CheckClaim is no mere precaution: without it a leader waits for ever for a
+//     request that a deposed one has finished.
+//   - LostIsDropped: a cancelled request that finishes after all leaves its claim
+//     to its agent only while that is not lost.
+//   - OwnEpochOnly: an agent obeys no broker that is older than its claim. A deposed
+//     one takes the new leader's claims for strangers, and would have them stopped.
+//   - KeepUnknown: a DONE of a request or an attempt that a broker never knew proves
+//     that a newer one leads. Releasing it loses the attempt's number.
+//   - NoRerunReturned: an attempt whose first token was heard of does not run again
+//     because it was stopped, either.
+//
 // # What is explored
 //
-// go test explores in 15 s, with every rule on and nothing broken: both crashes
+// go test explores in some 15 s, with every rule on and nothing broken: both crashes
 // with a spurious take-over, once with first tokens, once with retries, once with
 // a single attempt; a false suspicion with a broker's crash; deadlines; with one
 // agent every pair of faults; with two requests every single fault but suspicion.

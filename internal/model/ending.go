@@ -158,6 +158,9 @@ func (m *model) clearClaims(b, r uint8) {
 }
 
 func (m *model) deleteRequest(b, r uint8) {
+	if r >= m.now.broker[b].seenReq {
+		return // the cleaner waits for what it has not read
+	}
 	n := m.begin()
 	m.breaks(EarlyDelete, n.req.has(r) && !n.answered.has(r) && !n.decided.has(r) && m.sc.Rules.StoreVerdict)
 	n.req = n.req.without(r)

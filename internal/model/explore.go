@@ -17,6 +17,7 @@ type Result struct {
 	Broken  Promise
 	found   map[Promise]trail
 	visited []visit
+	taken   [len(sentences)]bool // by act
 }
 
 // visit is a world that was seen: where from, and by which step.
@@ -88,6 +89,7 @@ func (x *explorer) nextLevel() {
 // arrive takes in the end of a step.
 func (x *explorer) arrive(m *model, s step) {
 	x.result.Steps++
+	x.result.taken[s.act] = true
 	x.moved = x.moved || !m.faulty
 	x.breaks(m.broken, s)
 	if x.note(&m.next, visit{x.from, s}) {

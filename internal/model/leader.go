@@ -140,19 +140,22 @@ func (m *model) putBack(b, r uint8) {
 	}
 }
 
-// arrive reads the next request.
+// arrive reads the next request, and passes over those that are gone.
 func (m *model) arrive(b uint8) {
 	r := m.now.broker[b].seenReq
-	if r >= uint8(m.sc.Requests) || !m.now.published.has(r) {
+	if r >= uint8(m.sc.Requests) || !m.now.published.has(r) || m.now.req&^below(r) == 0 && !m.sc.Rules.ReadToLast {
 		return
 	}
 	n := m.begin()
 	br := &n.broker[b]
 	br.seenReq++
-	br.request[r] = request{state: queued}
-	if !n.req.has(r) {
+	if n.req.has(r) {
+		br.request[r] = request{state: queued}
+	} else {
 		br.gone = br.gone.with(r)
-		br.request[r] = request{state: over, job: clean}
+		if br.request[r].state == unknown {
+			br.request[r] = request{state: over, job: clean}
+		}
 	}
 	m.take(arrive, b, r, 0)
 }

@@ -115,19 +115,28 @@ func (m *model) readDone(b uint8) {
 
 func (m *model) readReq(b uint8) {
 	n := m.begin()
-	n.broker[b].readReq(n, n.req)
+	n.broker[b].readReq(n.req, m.lastReq(n))
 	m.afterRead(b, readReq, uint8(n.req))
 	if n := m.lagging(); n != nil && n.req != n.published { // deletions are what it misses
-		n.broker[b].readReq(n, n.published)
+		n.broker[b].readReq(n.published, m.lastReq(n))
 		m.afterRead(b, readLagging, uint8(n.published))
 	}
 }
 
-func (b *broker) readReq(w *world, answer set) {
+func (b *broker) readReq(answer, known set) {
 	b.snapReq = answer
-	for b.seenReq < maxRequests && w.published.has(b.seenReq) {
+	for b.seenReq < maxRequests && known&^below(b.seenReq) != 0 {
 		b.seenReq++
 	}
+}
+
+// lastReq is what a broker knows of when it has read REQ: all up to the last that
+// the stream's leader reports, or only up to the last that is still there.
+func (m *model) lastReq(w *world) set {
+	if m.sc.Rules.ReadToLast {
+		return w.published
+	}
+	return w.req
 }
 
 func (m *model) afterRead(b uint8, a act, what uint8) {
@@ -153,6 +162,8 @@ func (m *model) recovered(b uint8) {
 			m.resume(b, r, f)
 		case r < br.seenReq:
 			br.gone = br.gone.with(r)
+			m.cleanUp(br, r, f)
+		case f.claims|f.done|f.verdictAt != 0: // nobody told this broker that it ever was
 			m.cleanUp(br, r, f)
 		}
 	}

@@ -7,6 +7,7 @@ type Rules struct {
 	GuardsFirst      bool   // 1: the guards are written before anything is read
 	DeleteOrphans    bool   // 1: a claim whose request is not in REQ is deleted
 	CompleteReads    bool   // 2: recovery believes nothing that a lagging replica says
+	ReadToLast       bool   // 2: REQ counts as read up to the last sequence that its leader reports, deleted or not
 	Barrier          bool   // 3: DONE is read to its end before a lost incarnation's claims are touched
 	RecoveryBarrier  bool   // 3: also of incarnations that were lost while the leader recovered
 	PurgeAfterReq    bool   // 4: a DONE goes only after its request is gone from REQ
@@ -45,7 +46,7 @@ type Rules struct {
 // All are the rules as the protocol has them.
 func All() Rules {
 	return Rules{
-		Order: "WDR", GuardsFirst: true, DeleteOrphans: true, CompleteReads: true, Barrier: true, RecoveryBarrier: true,
+		Order: "WDR", GuardsFirst: true, DeleteOrphans: true, CompleteReads: true, ReadToLast: true, Barrier: true, RecoveryBarrier: true,
 		PurgeAfterReq: true, PurgePrefix: true, AskUnknown: true, HoleRecovers: true, HoleAtBarrier: true, CheckClaim: true,
 		DropLeftovers: true, LostIsDropped: true, ClaimsBeforeReq: true, NewClaimFirst: true, AttemptsRise: true, HighestClaim: true, CountStarted: true,
 		StoreVerdict: true, FenceVerdict: true, VerdictLast: true, TellBeforeDelete: true, FenceClaims: true, EpochInDedupID: true,

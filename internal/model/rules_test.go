@@ -34,6 +34,7 @@ func removals() []removal {
 		{"1 guards are written before the reads", func(r *Rules) { r.GuardsFirst = false }, Doubled, crashes},
 		{"1 claims without a request are deleted", func(r *Rules) { r.DeleteOrphans = false }, WorkLeft, crashes},
 		{"2 reads are complete", func(r *Rules) { r.CompleteReads = false }, Doubled, lags},
+		{"2 REQ is read to its last sequence", func(r *Rules) { r.ReadToLast = false }, WorkLeft, final},
 		{"3 barrier before a lost claim is touched", func(r *Rules) { r.Barrier = false }, AfterOutcome, crashes},
 		{"3 barrier for what recovery finds lost", func(r *Rules) { r.RecoveryBarrier = false }, AfterOutcome, crashes},
 		{"4 DONE goes after REQ", func(r *Rules) { r.PurgeAfterReq = false }, AfterOutcome, crashes},
