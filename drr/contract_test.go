@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -109,5 +110,15 @@ func TestMisusePanics(t *testing.T) {
 			}()
 			misuse()
 		}()
+	}
+}
+
+// TestSizes: a million entries wait in memory, and a lane fills two cache lines.
+func TestSizes(t *testing.T) {
+	if got := unsafe.Sizeof(Entry{}); got > 72 {
+		t.Errorf("an entry takes %d bytes, want at most 72", got)
+	}
+	if got := unsafe.Sizeof(lane{}); got > 128 {
+		t.Errorf("a lane takes %d bytes, want at most 128", got)
 	}
 }

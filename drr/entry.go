@@ -31,10 +31,10 @@ type Entry struct {
 	Cached   uint32  // prompt tokens found in a cache; Enqueue clamps it to Raw
 	Tenant   uint32  // small number that the caller gives each tenant, 0 for requests that name none; see Class.Tenants
 
-	gen    uint32 // counts departures, so that a node left behind in a queue is known as stale
-	lane   *lane  // the lane it waits in, nil when not queued
+	lane   *lane // the lane it waits in, nil when not queued
 	target Target
 	class  int32
+	gen    uint32 // counts departures, so that a node left behind in a queue is known as stale
 }
 
 // Uncached returns the prompt tokens that must be computed: Raw less Cached, never negative.

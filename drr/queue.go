@@ -20,9 +20,9 @@ type item interface {
 // nodes outnumber live ones, so that a removal costs O(1) amortised. A front is never stale.
 type queue[T item] struct {
 	run   []node[T] // run[first:] waits, in key order
-	first int
 	heap  []node[T]
-	live  int // items that wait
+	first int32
+	live  int32 // items that wait
 }
 
 const (
@@ -30,7 +30,7 @@ const (
 	retain = 64 // capacity, in nodes, that an empty queue keeps for the next burst
 )
 
-func (q *queue[T]) stale() int { return len(q.run) - q.first + len(q.heap) - q.live }
+func (q *queue[T]) stale() int { return len(q.run) - int(q.first) + len(q.heap) - int(q.live) }
 
 // top returns the first node; the queue must not be empty.
 func (q *queue[T]) top() *node[T] {
@@ -45,7 +45,7 @@ func (q *queue[T]) inHeap() bool {
 	if len(q.heap) == 0 {
 		return false
 	}
-	return q.first == len(q.run) || q.heap[0].key.before(&q.run[q.first].key)
+	return int(q.first) == len(q.run) || q.heap[0].key.before(&q.run[q.first].key)
 }
 
 func (q *queue[T]) push(n node[T]) {
@@ -64,13 +64,13 @@ func (q *queue[T]) insert(n node[T]) {
 
 // follows reports whether n may be appended to the run.
 func (q *queue[T]) follows(n *node[T]) bool {
-	return q.first == len(q.run) || q.run[len(q.run)-1].key.before(&n.key)
+	return int(q.first) == len(q.run) || q.run[len(q.run)-1].key.before(&n.key)
 }
 
 // replace does what pop and push of n would, with less work.
 func (q *queue[T]) replace(n node[T]) {
 	switch heap := q.inHeap(); {
-	case !heap && q.first == len(q.run)-1:
+	case !heap && int(q.first) == len(q.run)-1:
 		q.run[q.first] = n
 		return
 	case !heap:
@@ -118,11 +118,11 @@ func (q *queue[T]) dropStale() {
 		q.reset()
 		return
 	}
-	if q.stale() > q.live+slack {
+	if q.stale() > int(q.live)+slack {
 		q.compact()
 		return
 	}
-	for q.first < len(q.run) && q.run[q.first].isStale() {
+	for int(q.first) < len(q.run) && q.run[q.first].isStale() {
 		q.dropRun()
 	}
 	for len(q.heap) > 0 && q.heap[0].isStale() {
@@ -168,7 +168,7 @@ func keepLive[T item](to, from, whole []node[T]) []node[T] {
 
 // extend appends to the run; once the front quarter is used up it moves down instead of growing.
 func (q *queue[T]) extend(n node[T]) {
-	if len(q.run) == cap(q.run) && q.first > len(q.run)/4 {
+	if len(q.run) == cap(q.run) && int(q.first) > len(q.run)/4 {
 		q.moveDown()
 	}
 	q.run = append(q.run, n)
@@ -181,14 +181,14 @@ func (q *queue[T]) moveDown() {
 		to = make([]node[T], 0, 2*len(from)+1)
 	}
 	to = append(to, from...)
-	clear(q.run[max(len(to), q.first):])
+	clear(q.run[max(len(to), int(q.first)):])
 	q.run, q.first = to, 0
 }
 
 func (q *queue[T]) dropRun() {
 	q.run[q.first] = node[T]{}
 	q.first++
-	if q.first == len(q.run) {
+	if int(q.first) == len(q.run) {
 		q.run, q.first = q.run[:0], 0
 	}
 }

@@ -33,7 +33,7 @@ func TestQueueEqualsSorting(t *testing.T) {
 				waiting = slices.Delete(waiting, i, i+1)
 				q.removed()
 			}
-			if q.live != len(waiting) || q.stale() > q.live+slack {
+			if int(q.live) != len(waiting) || q.stale() > len(waiting)+slack {
 				t.Fatalf("seed %d: %d live and %d stale nodes for %d entries", seed, q.live, q.stale(), len(waiting))
 			}
 		}

@@ -68,7 +68,10 @@ func (r *ring) commit(m *member, next int64) {
 		return
 	}
 	m.cost = next
-	r.relist(m)
+	if at := r.turnOf(m); at != m.at {
+		m.at = at
+		r.due.replace(m.node())
+	}
 }
 
 // goesOn reports whether m is served in the visit that is on.
