@@ -10,6 +10,7 @@ type flow struct {
 	fewer    [1]node[*Entry] // and shared, because most have few requests
 	shared   lane
 	requests int
+	spare    *flow // the next one not in use
 }
 
 // join makes f, a flow not in use, that of a tenant of c.

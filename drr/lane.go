@@ -8,7 +8,7 @@ type lane struct {
 	flow    *flow
 	target  Target
 	entries queue[*Entry]
-	sibling *lane  // the next exact lane of the same class and worker
+	sibling *lane  // the next exact lane of the same class and worker, or the next one not in use
 	elder   *lane  // the one before
 	gen     uint32 // counts the moves that leave a stale node in the index
 	blocked bool

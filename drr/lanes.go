@@ -21,8 +21,6 @@ type pin struct {
 	target Target
 }
 
-const keep = 1024 // flows or lanes not in use that are kept for the next tenant
-
 // candidate returns the flow that the class serves next. The class is neither idle nor blocked.
 func (c *class) candidate() *flow {
 	if !c.Tenants {

@@ -23,15 +23,14 @@ const (
 // Scheduler queues entries by class and lane and picks the next one to dispatch. It is not safe
 // for concurrent use. Classes are named by their index in the list given to New.
 type Scheduler struct {
-	classes    []class
-	ring       ring
-	blocked    blockedLanes
-	closed     []*class // whose shared lanes are all blocked
-	recheck    bool     // every blocked lane may be tested again
-	charged    int64    // tokens, by the last dispatch
-	length     int
-	spareLanes []*lane
-	spareFlows []*flow
+	classes []class
+	ring    ring
+	blocked blockedLanes
+	closed  []*class // whose shared lanes are all blocked
+	recheck bool     // every blocked lane may be tested again
+	charged int64    // tokens, by the last dispatch
+	length  int
+	spare   spares
 }
 
 // New returns a scheduler whose ring visits the classes in the order given.
@@ -71,12 +70,12 @@ func (s *Scheduler) Enqueue(class int, t Target, e *Entry) {
 	c := &s.classes[class]
 	f := c.flow(e.Tenant)
 	if f == nil {
-		f = s.newFlow()
+		f = s.spare.flow()
 		c.admit(f, e.Tenant)
 	}
 	l := c.lane(f, t)
 	if l == nil {
-		l = s.newLane()
+		l = s.spare.lane()
 		c.adopt(l, f, t)
 		s.blocked.reserve(t.Worker)
 	}
@@ -134,7 +133,7 @@ func (s *Scheduler) update(f *flow) {
 func (s *Scheduler) release(f *flow) {
 	if f.requests == 0 {
 		f.class.dismiss(f)
-		s.spareFlows = keepSpare(s.spareFlows, f)
+		s.spare.keepFlow(f)
 	}
 }
 
@@ -178,39 +177,6 @@ func (s *Scheduler) retire(l *lane) {
 	l.head = nil
 	if l.target.Worker >= 0 {
 		l.flow.class.abandon(l)
-		l.flow = nil
-		s.spareLanes = keepSpare(s.spareLanes, l)
+		s.spare.keepLane(l)
 	}
-}
-
-// keepSpare adds x to what is kept for use by others, unless that is enough.
-func keepSpare[T any](spare []*T, x *T) []*T {
-	if len(spare) == keep {
-		return spare
-	}
-	return append(spare, x)
-}
-
-func (s *Scheduler) newLane() (l *lane) {
-	if l, s.spareLanes = takeSpare(s.spareLanes); l == nil {
-		l = new(lane)
-	}
-	return l
-}
-
-func (s *Scheduler) newFlow() (f *flow) {
-	if f, s.spareFlows = takeSpare(s.spareFlows); f == nil {
-		f = new(flow)
-	}
-	return f
-}
-
-func takeSpare[T any](spare []*T) (*T, []*T) {
-	last := len(spare) - 1
-	if last < 0 {
-		return nil, spare
-	}
-	x := spare[last]
-	spare[last] = nil
-	return x, spare[:last]
 }
