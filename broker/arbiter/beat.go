@@ -85,6 +85,7 @@ func (a *Arbiter) describe(w *worker, h *wire.Heartbeat) bool {
 		w.away = a.now
 	}
 	w.fit(ranks)
+	a.fleet.noteRoom(w)
 	a.hold(w, max(w.refusedTo, a.now+int64(h.HoldMS)*int64(time.Millisecond)))
 	return changed
 }

@@ -74,7 +74,7 @@ func (a *Arbiter) handOut(r *request, w *worker, rk int, backlogged bool) {
 	r.attempt++
 	r.state = placing
 	delete(r.ring().picky, r.Seq)
-	r.booking = w.book(r, rk)
+	r.booking = a.fleet.book(r, w, rk)
 	a.free--
 	cost, c, b := r.Cost(), r.cls, r.booking
 	b.charged, b.shared = c.ring.sched.Charged(), backlogged
@@ -146,22 +146,30 @@ func (a *Arbiter) open(in *ring, t drr.Target, r *request) bool {
 // busy_worker_ratio a sufficient part of them. It is blocked too when nobody may
 // serve it, which only happens when nobody serves anyone: others are parked.
 func (a *Arbiter) openShared(in *ring, r *request) bool {
-	eligible, busy := 0, 0
-	ratio := r.cls.BusyWorkerRatio
-	live := a.fleet.live
-	for i := range live {
-		at := (in.hint + i) % len(live)
-		w := live[at]
-		if !eligibleFor(w, in, r) {
-			continue
-		}
-		eligible++
-		if a.freeRank(w, r) < 0 {
-			busy++
-		} else if ratio == nil {
+	if ratio := r.cls.BusyWorkerRatio; ratio != nil {
+		eligible, busy := a.countBusy(in, r)
+		return float64(busy) < *ratio*float64(eligible)
+	}
+	roomy := a.fleet.roomy
+	for i := range roomy {
+		at := (in.hint + i) % len(roomy)
+		if w := roomy[at]; eligibleFor(w, in, r) && a.freeRank(w, r) >= 0 {
 			in.hint = at
 			return true
 		}
 	}
-	return ratio != nil && float64(busy) < *ratio*float64(eligible)
+	return false
+}
+
+// countBusy looks at all workers that may serve a request.
+func (a *Arbiter) countBusy(in *ring, r *request) (eligible, busy int) {
+	for _, w := range a.fleet.live {
+		if eligibleFor(w, in, r) {
+			eligible++
+			if a.freeRank(w, r) < 0 {
+				busy++
+			}
+		}
+	}
+	return eligible, busy
 }

@@ -145,6 +145,8 @@ func (a *Arbiter) checkWorker(name string, w *worker, pins int) error {
 	switch {
 	case w.name != name || w.live && a.fleet.live[w.place] != w:
 		return fmt.Errorf("worker %s is filed wrongly", name)
+	case (w.seat >= 0) != (w.live && w.hasSlot()) || w.seat >= 0 && a.fleet.roomy[w.seat] != w:
+		return fmt.Errorf("worker %s: seat %d among those with room, ranks %+v", name, w.seat, w.ranks)
 	case w.pinned != pins:
 		return fmt.Errorf("worker %s has %d pins, counts %d", name, pins, w.pinned)
 	case !w.live && w.pinned == 0 && len(w.bookings) == 0:

@@ -87,7 +87,7 @@ func (a *Arbiter) find(r *request) (*worker, int) {
 	if r.ask != nil && r.ask.pin != nil {
 		return r.ask.pin, a.freeRank(r.ask.pin, r)
 	}
-	p := picker{arbiter: a, ring: in, request: r, meanSpeed: a.fleet.meanSpeed()}
+	p := picker{arbiter: a, ring: in, request: r}
 	switch in.profile.Placement {
 	case policy.RoundRobin:
 		return p.roundRobin()
@@ -120,14 +120,14 @@ type picker struct {
 	arbiter   *Arbiter
 	ring      *ring
 	request   *request
-	meanSpeed float64
+	meanSpeed float64 // of the fleet; 0 until it is needed
 	best      *worker
 	rank      int
 }
 
 // can returns the rank of a worker that can take the request now, or -1.
 func (p *picker) can(w *worker) int {
-	if !eligibleFor(w, p.ring, p.request) {
+	if w.seat < 0 || !eligibleFor(w, p.ring, p.request) {
 		return -1
 	}
 	return p.arbiter.freeRank(w, p.request)
@@ -135,7 +135,7 @@ func (p *picker) can(w *worker) int {
 
 // leastWork takes the worker that would be done first.
 func (p *picker) leastWork() (*worker, int) {
-	for _, w := range p.arbiter.fleet.live {
+	for _, w := range p.arbiter.fleet.roomy {
 		p.consider(w)
 	}
 	return p.best, p.rank
@@ -170,6 +170,9 @@ func (p *picker) better(w *worker) bool {
 func (p *picker) finish(w *worker) float64 {
 	speed := w.speed
 	if speed <= 0 {
+		if p.meanSpeed == 0 {
+			p.meanSpeed = p.arbiter.fleet.meanSpeed()
+		}
 		speed = p.meanSpeed
 	}
 	return float64(w.work+p.request.Cost()) / (speed * float64(len(w.ranks)))
@@ -209,7 +212,7 @@ func (p *picker) roundRobin() (*worker, int) {
 // sample takes the best of n workers drawn among those that can.
 func (p *picker) sample(n int) (*worker, int) {
 	var able []*worker
-	for _, w := range p.arbiter.fleet.live {
+	for _, w := range p.arbiter.fleet.roomy {
 		if p.can(w) >= 0 {
 			able = append(able, w)
 		}

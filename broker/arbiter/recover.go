@@ -163,7 +163,7 @@ func (a *Arbiter) resumeRunning(r *request, last ClaimFound) {
 		if !w.live {
 			w.fit(max(len(w.ranks), rk+1))
 		}
-		r.booking = w.book(r, min(rk, len(w.ranks)-1))
+		r.booking = a.fleet.book(r, w, min(rk, len(w.ranks)-1))
 	}
 	b := r.booking
 	b.claim, b.started, b.incarnation = last.Seq, true, last.Incarnation

@@ -23,7 +23,7 @@ type ring struct {
 	dirty   bool                // something may have become dispatchable
 	swept   int64               // when waiting was last looked through
 	sweepAt int64               // when waiting without a worker next ends for someone; 0 never
-	hint    int                 // where the search for a free worker starts
+	hint    int                 // where the search for a worker with room starts, in fleet.roomy
 	next    int                 // round-robin placement
 	serving int                 // live workers that serve the model: limits scale with it
 	alone   int64               // since when no worker has taken work for the model; 0 when some do
@@ -113,7 +113,7 @@ func (a *Arbiter) recheck(w *worker) {
 	for _, r := range a.order {
 		if r.model == "" || w.serves(r.model) { // also an empty ring: it may remember that all were busy
 			r.sched.Recheck(w.index)
-			r.hint = w.place
+			r.hint = max(0, w.seat)
 			r.dirty = true
 		}
 	}

@@ -13,6 +13,7 @@ type worker struct {
 	name        string
 	index       int32 // of its exact lanes
 	place       int   // in fleet.live, when live
+	seat        int   // in fleet.roomy, -1 when not there
 	live        bool
 	pinned      int    // requests in the system that are pinned to it
 	incarnation uint64 // the newest known, 0 none
@@ -79,7 +80,8 @@ type booking struct {
 type fleet struct {
 	byName   map[string]*worker
 	live     []*worker
-	indexes  []int32 // free
+	roomy    []*worker // live and with a free slot: the others need not be asked, whatever the class
+	indexes  []int32   // free
 	highest  int32
 	models   []wire.ModelStatus // served by live workers, sorted by name
 	pins     int                // requests in the system that are pinned
@@ -94,7 +96,7 @@ func (f *fleet) named(name string) *worker {
 	if w, ok := f.byName[name]; ok {
 		return w
 	}
-	w := &worker{name: name, index: f.newIndex(), bookings: map[execution]*booking{}}
+	w := &worker{name: name, index: f.newIndex(), seat: -1, bookings: map[execution]*booking{}}
 	f.byName[name] = w
 	return w
 }
@@ -124,6 +126,7 @@ func (w *worker) takes() bool { return w.live && !w.draining && w.healthy }
 func (f *fleet) join(w *worker) {
 	w.live, w.lost, w.place = true, 0, len(f.live)
 	f.live = append(f.live, w)
+	f.noteRoom(w)
 }
 
 func (f *fleet) leave(w *worker) {
@@ -133,6 +136,32 @@ func (f *fleet) leave(w *worker) {
 	f.live[last] = nil
 	f.live = f.live[:last]
 	w.live = false
+	f.noteRoom(w)
+}
+
+// noteRoom keeps roomy, after anything that may fill a worker or make room in it.
+func (f *fleet) noteRoom(w *worker) {
+	switch room := w.live && w.hasSlot(); {
+	case room && w.seat < 0:
+		w.seat = len(f.roomy)
+		f.roomy = append(f.roomy, w)
+	case !room && w.seat >= 0:
+		last := len(f.roomy) - 1
+		f.roomy[w.seat] = f.roomy[last]
+		f.roomy[w.seat].seat = w.seat
+		f.roomy[last] = nil
+		f.roomy = f.roomy[:last]
+		w.seat = -1
+	}
+}
+
+func (w *worker) hasSlot() bool {
+	for i := range w.ranks {
+		if w.ranks[i].used < w.slots {
+			return true
+		}
+	}
+	return false
 }
 
 // countModels refreshes the list of models that live workers serve.
@@ -172,13 +201,14 @@ func newBooking(r *request, w *worker, rk int) *booking {
 	}
 }
 
-// book takes room for the present attempt of a request.
-func (w *worker) book(r *request, rk int) *booking {
+// book takes room on a worker for the present attempt of a request.
+func (f *fleet) book(r *request, w *worker, rk int) *booking {
 	b := newBooking(r, w, rk)
 	w.bookings[b.execution] = b
 	w.ranks[rk].used++
 	w.ranks[rk].prefill += b.prefill
 	w.work += b.cost
+	f.noteRoom(w)
 	return b
 }
 
@@ -203,6 +233,7 @@ func (a *Arbiter) release(b *booking) {
 	w.ranks[b.rank].used--
 	w.ranks[b.rank].prefill -= b.prefill
 	w.work -= b.cost
+	a.fleet.noteRoom(w)
 	a.recheck(w)
 }
 
