@@ -27,6 +27,10 @@ type Config struct {
 	// LostGrace is how long a result may still arrive after the leader has said
 	// that its request ended; default 5 s.
 	LostGrace time.Duration
+	// Silence is how long nothing may be heard of a request before the leader is
+	// asked what became of it; default 15 s. While it goes on and stays silent, it
+	// is asked about less and less often, at least once in 8 times Silence.
+	Silence time.Duration
 	// MaxBuffered is how many bytes of a result wait for a slow reader before
 	// the request fails; default 64 MiB.
 	MaxBuffered int
@@ -41,7 +45,7 @@ func (c Config) withDefaults() (Config, error) {
 	for _, f := range []struct {
 		name  string
 		value time.Duration
-	}{{"PublishTimeout", c.PublishTimeout}, {"DeadlineGrace", c.DeadlineGrace}, {"LostGrace", c.LostGrace}} {
+	}{{"PublishTimeout", c.PublishTimeout}, {"DeadlineGrace", c.DeadlineGrace}, {"LostGrace", c.LostGrace}, {"Silence", c.Silence}} {
 		if f.value < 0 {
 			return c, fmt.Errorf("client: %s %v; want a positive duration, or 0 for the default", f.name, f.value)
 		}
@@ -55,6 +59,7 @@ func (c Config) withDefaults() (Config, error) {
 	c.PublishTimeout = cmp.Or(c.PublishTimeout, maxPublishTimeout)
 	c.DeadlineGrace = cmp.Or(c.DeadlineGrace, 5*time.Second)
 	c.LostGrace = cmp.Or(c.LostGrace, 5*time.Second)
+	c.Silence = cmp.Or(c.Silence, 15*time.Second)
 	c.MaxBuffered = cmp.Or(c.MaxBuffered, 64<<20)
 	return c, nil
 }

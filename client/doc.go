@@ -18,8 +18,9 @@
 //   - The first final message is the outcome; later ones are dropped.
 //   - A request with a TTL ends, if nobody else ends it, by the client's own
 //     clock shortly after its deadline.
-//   - After a reconnect the leader is asked about every open request; one that
-//     has ended while nobody could hear it ends with result_lost.
+//   - After a reconnect the leader is asked about every open request, and also
+//     about one that stays silent for [Config.Silence]; one that has ended while
+//     nobody could hear it ends with result_lost.
 //
 // # Not promised
 //

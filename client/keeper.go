@@ -25,9 +25,13 @@ const (
 )
 
 // keep asks the leader about requests whose messages may have been missed: all
-// of them after a reconnect, and one that is awaited by its id alone.
+// of them after a reconnect, one that is awaited by its id alone, and those of
+// which nothing has been heard for long. A broken way between two servers loses
+// messages without anybody's connection being lost.
 func (c *Client) keep() {
 	status := c.status
+	look := time.NewTicker(max(c.cfg.Silence/silenceLooks, time.Millisecond))
+	defer look.Stop()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	<-timer.C
@@ -41,6 +45,10 @@ func (c *Client) keep() {
 			}
 		case <-c.doubts:
 		case <-timer.C:
+		case now := <-look.C:
+			if !c.doubtSilent(now) {
+				continue
+			}
 		case <-c.ctx.Done():
 			return
 		}
@@ -59,6 +67,36 @@ func (c *Client) changed(s nats.Status) {
 			p.reconnected()
 		}
 	}
+}
+
+// silenceLooks is how often in Config.Silence the requests are looked through.
+const silenceLooks = 5
+
+// doubtSilent doubts the requests that have been silent for too long, and
+// reports whether there are any.
+func (c *Client) doubtSilent(now time.Time) bool {
+	found := false
+	for _, p := range c.pending() {
+		found = p.doubtSilence(now, c.cfg.Silence) || found
+	}
+	return found
+}
+
+// maxSilence bounds how many times Config.Silence pass until the next question.
+const maxSilence = 8
+
+func (p *Pending) doubtSilence(now time.Time, silence time.Duration) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	wait := silence * time.Duration(min(1<<min(p.asked, 8), maxSilence))
+	if p.ID == 0 || p.doubt != trusted || now.Sub(p.quiet) < wait {
+		return false
+	}
+	p.doubt, p.missed = doubted, p.stored
+	p.quiet = now
+	p.asked++
+	p.signal()
+	return true
 }
 
 func (c *Client) kick() {

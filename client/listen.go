@@ -17,6 +17,7 @@ func (p *Pending) receive(m *nats.Msg) {
 	p.mu.Lock()
 	if p.ID == 0 || rm.ID == p.ID {
 		p.heard = rm.ID
+		p.quiet, p.asked = time.Now(), 0
 		p.asm.add(rm, payload{m.Data, wire.First(m.Header, wire.HeaderContentType)})
 	}
 	if len(p.asm.held) > maxHeld {

@@ -59,6 +59,8 @@ type Pending struct {
 	since  time.Time // of suspected
 	late   bool      // stored only: the leader says that it has ended, read once more
 	missed bool      // stored only: messages may have passed by, read once more
+	quiet  time.Time // since when nothing was heard of it
+	asked  int       // how often the leader was asked since then
 }
 
 // Chunks iterates over a streamed answer until its end. An error, an [*Error]

@@ -105,3 +105,32 @@ func TestReconnectWithoutALeader(t *testing.T) {
 		t.Errorf("given up after %d answers, want 2: one to suspect, one to be sure", n)
 	}
 }
+
+// A message that is lost between two servers breaks no connection. The leader is
+// asked about a request that stays silent, again and again while it goes on.
+func TestSilence(t *testing.T) {
+	r := newRig(t, client.Config{LostGrace: time.Millisecond, Silence: 10 * time.Millisecond})
+	asked := make(chan []uint64, 1000)
+	states := make(chan wire.RequestState, 3)
+	states <- wire.StateQueued
+	states <- wire.StateRunning
+	lead(r, r.store.Names.CtlStatus(), func(q wire.StatusRequest) wire.BrokerStatus {
+		asked <- q.IDs
+		state := wire.StateEnded
+		select {
+		case state = <-states:
+		default:
+		}
+		a := wire.BrokerStatus{Recovered: true}
+		for _, id := range q.IDs {
+			a.Requests = append(a.Requests, wire.RequestStatus{ID: id, State: state})
+		}
+		return a
+	})
+	p := r.submit(client.Request{Class: "a", Body: body})
+	_, err := p.Result(r.ctx)
+	wantError(t, err, wire.ResultLost)
+	if n := len(asked); n < 4 {
+		t.Errorf("asked %d times, want 4: queued, running, and twice to be sure of the end", n)
+	}
+}

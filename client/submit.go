@@ -59,7 +59,7 @@ const maxClock = 100 * 365 * 24 * time.Hour
 
 func (c *Client) newPending(stored, always bool) *Pending {
 	return &Pending{
-		c: c, stored: stored, wake: make(chan struct{}, 1),
+		c: c, stored: stored, wake: make(chan struct{}, 1), quiet: time.Now(),
 		asm: assembly{stored: stored, always: always, maxBuffered: c.cfg.MaxBuffered},
 	}
 }
