@@ -5,12 +5,12 @@ package drr
 type flow struct {
 	turn     member // of the tenant in its class
 	class    *class
-	ready    queue[*lane]    // lanes that have a head nobody found blocked, by the head's key
+	ready    queue[*lane] // lanes that have a head nobody found blocked, by the head's key
+	requests int
+	shared   lane
 	few      [1]node[*lane]  // where ready begins, because most tenants use one lane
 	fewer    [1]node[*Entry] // and shared, because most have few requests
-	shared   lane
-	requests int
-	spare    *flow // the next one not in use
+	spare    *flow           // the next one not in use
 }
 
 // join makes f, a flow not in use, that of a tenant of c.

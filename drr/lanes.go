@@ -4,15 +4,15 @@ package drr
 type class struct {
 	Class
 	turn       member // of the class in the scheduler
-	surcharge  int64  // tokens, 0 to limit
 	only       *flow  // without tenants
-	tenants    ring   // with tenants: whose turn it is
-	flows      []*flow
+	exactReady int    // exact lanes that are in the index of their flow
+	closed     bool   // its shared lanes were found blocked, all of them
+	surcharge  int64  // tokens, 0 to limit
+	counters   Counters
 	exact      []*lane       // by worker, a list over its ranks and the tenants; lanes without entries are not kept
 	pins       map[pin]*lane // the same lanes, of a class with tenants
-	exactReady int           // exact lanes that are in the index of their flow
-	closed     bool          // its shared lanes were found blocked, all of them
-	counters   Counters
+	flows      []*flow       // by tenant, nil for idle ones
+	tenants    ring          // whose turn it is
 }
 
 // A pin names an exact lane of a class with tenants.
