@@ -80,10 +80,15 @@ func (l *ledger) settle(e *entry) {
 	}
 }
 
-// remove takes a settled claim out, and keeps it in mind.
+// remove takes a claim out.
 func (l *ledger) remove(e *entry) {
 	l.settle(e)
 	delete(l.entries, e.seq)
+}
+
+// remember keeps a claim in mind whose DONE is stored: when it is delivered
+// again, it is acknowledged without another word.
+func (l *ledger) remember(e *entry) {
 	delete(l.settled, l.ring[l.next])
 	l.ring[l.next] = e.seq
 	l.settled[e.seq] = true

@@ -22,11 +22,13 @@ func (l *loop) report(r report) {
 		l.released(r)
 	case ended:
 		l.ledger.remove(e)
-		l.beat.changed()
-		l.metrics.settled(r.done)
-		if !r.ok {
+		if r.ok {
+			l.ledger.remember(e)
+		} else {
 			l.lost++
 		}
+		l.beat.changed()
+		l.metrics.settled(r.done)
 		l.cfg.Log.Debug().Uint64("id", r.done.ID).Uint32("attempt", r.done.Attempt).Str("status", string(r.done.Status)).
 			Str("reason", string(r.done.Reason)).Str("error", r.done.Error).Int64("ms", r.done.TotalMS).Msg("ended")
 	}

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -56,8 +57,20 @@ func (s *replySink) final(ctx context.Context, index int, h wire.Header, data []
 		if err := nc.PublishMsg(m); err != nil {
 			return err
 		}
-		return nc.FlushWithContext(ctx)
+		return flushed(nc, nc.FlushWithContext(ctx))
 	}, s.j.l.complain("send a final message"))
+}
+
+// errBroken says that a connection broke under a flush.
+var errBroken = errors.New("the connection to NATS broke")
+
+// flushed judges the error of a flush. One that loses its connection says "closed"
+// although the connection is about to come back.
+func flushed(nc *nats.Conn, err error) error {
+	if errors.Is(err, nats.ErrConnectionClosed) && !nc.IsClosed() {
+		return errBroken
+	}
+	return err
 }
 
 // storedSink publishes into RES, in order, each message after the

@@ -56,6 +56,7 @@ type run struct {
 	clients []*client.Client
 	tape    *tape.Recorder
 	load    *load.Load
+	claimed func(check.Claim) // hears of every claim, beside the load; nil for nobody
 	before  baseline
 	start   time.Time
 	closers []func()
@@ -164,7 +165,12 @@ func (r *run) listen() (err error) {
 	}
 	r.start = time.Now()
 	r.load = load.New(load.Options{Seed: r.o.seed, Rate: r.o.rate, Workers: agents, Start: r.start}, r.clients)
-	r.tape, err = tape.Record(r.rig.URLs(), r.start, r.load.Claimed)
+	r.tape, err = tape.Record(r.rig.URLs(), r.start, func(c check.Claim) {
+		r.load.Claimed(c)
+		if r.claimed != nil {
+			r.claimed(c)
+		}
+	})
 	if err == nil {
 		r.defers(r.tape.Close)
 	}

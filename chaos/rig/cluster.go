@@ -171,7 +171,7 @@ func (r *Rig) daemonOn(way *proxy, name, bin string, args ...string) (*proxy, *P
 		return nil, nil, err
 	}
 	argv := append([]string{filepath.Join(r.bin, bin), "--nats-url", "nats://" + way.addr(), "--http", addr,
-		"--log-format", "json", "--grace", "5s"}, args...)
+		"--log-format", "json", "--log-level", "debug", "--grace", "5s"}, args...)
 	p := newProcess(r.dir, name, argv...)
 	p.HTTP = addr
 	return way, p, nil
