@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
 	"github.com/rs/zerolog"
 
-	"fairlead/broker/arbiter"
 	"fairlead/internal/store"
 	"fairlead/policy"
 	"fairlead/wire"
@@ -19,17 +17,14 @@ import (
 
 // Broker leads or stands by. It is safe for concurrent use.
 type Broker struct {
-	cfg     Config
-	log     zerolog.Logger
-	store   *store.Store
-	rules   wire.Rules
-	metrics *metrics
-	ears    *listener
-	state   atomic.Pointer[condition]
-
-	mu     sync.Mutex
-	policy *policy.Policy
-	term   *term // the present one; nil while standing by
+	cfg      Config
+	log      zerolog.Logger
+	store    *store.Store
+	rules    wire.Rules
+	metrics  *metrics
+	ears     *listener
+	state    atomic.Pointer[condition]
+	policies *policies
 }
 
 // condition is what a broker says of itself to the outside.
@@ -60,12 +55,13 @@ func New(cfg Config) (*Broker, error) {
 		return nil, err
 	}
 	b := &Broker{
-		cfg: cfg, store: st, policy: cfg.Policy,
+		cfg: cfg, store: st,
 		log:     cfg.Log.With().Str("broker", cfg.Name).Logger(),
 		rules:   wire.Rules{Names: cfg.Names, ReplyPrefixes: cfg.Replies},
 		metrics: newMetrics(cfg.Registry),
 	}
 	b.ears = newListener(b)
+	b.policies = newPolicies(b)
 	b.set(roleStarting, 0, errors.New("the streams have not been checked yet"))
 	return b, nil
 }
@@ -79,6 +75,7 @@ func (b *Broker) Run(ctx context.Context) error {
 		return fmt.Errorf("listen to workers: %w", err)
 	}
 	defer b.ears.stop()
+	defer b.policies.stop()
 	for ctx.Err() == nil {
 		if err := b.ensureStreams(ctx); err != nil {
 			return quiet(ctx, err)
@@ -104,14 +101,18 @@ func quiet(ctx context.Context, err error) error {
 // ensureTimeout bounds one try: a cluster without enough servers does not answer.
 const ensureTimeout = 3 * time.Second
 
-// ensureStreams waits for a store that answers; a foreign stream, or JetStream
-// being off, does not mend itself.
+// ensureStreams waits for a store that answers, and reads the policy there before
+// anything is decided by another; a foreign stream, or JetStream being off, does
+// not mend itself.
 func (b *Broker) ensureStreams(ctx context.Context) error {
 	said := false
 	op := func() (struct{}, error) {
 		try, cancel := context.WithTimeout(ctx, ensureTimeout)
 		defer cancel()
 		err := b.store.Ensure(try, b.cfg.Streams)
+		if err == nil {
+			err = b.policies.sync(try)
+		}
 		if err != nil && store.Permanent(err) {
 			return struct{}{}, backoff.Permanent(err)
 		}
@@ -139,35 +140,18 @@ func patient() *backoff.ExponentialBackOff {
 // lead runs one term to its end.
 func (b *Broker) lead(ctx context.Context, l *lease) {
 	b.set(roleRecovery, l.epoch, nil)
-	t := newTerm(b, l)
-	b.mu.Lock()
-	b.term = t
-	b.mu.Unlock()
-	err := t.run(ctx)
-	b.mu.Lock()
-	b.term = nil
-	b.mu.Unlock()
+	err := b.policies.begin(l).run(ctx)
+	b.policies.end()
 	b.ears.listenFor(nil)
 	if ctx.Err() == nil {
 		b.log.Warn().Err(err).Uint64("epoch", l.epoch).Msg("term ended; standing by")
 	}
 }
 
-// Reload replaces the policy, now and for terms to come.
-func (b *Broker) Reload(p *policy.Policy) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.policy = p
-	if b.term != nil {
-		b.term.post(arbiter.PolicyChanged{Policy: p})
-	}
-}
-
-func (b *Broker) currentPolicy() *policy.Policy {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.policy
-}
+// Reload replaces the policy that this broker was started with, now and for terms
+// to come. While a stored policy is in force the new one is kept, makes no
+// difference, and the error says so.
+func (b *Broker) Reload(p *policy.Policy) error { return b.policies.replaceOwn(p) }
 
 func (b *Broker) set(r role, epoch uint64, err error) {
 	b.state.Store(&condition{role: r, epoch: epoch, err: err})

@@ -16,15 +16,16 @@ import (
 
 // Config is what a broker needs. Conn is required; zero means default elsewhere.
 type Config struct {
-	Conn     *nats.Conn
-	Name     string // of this broker, in logs and in the lease
-	Names    wire.Names
-	Policy   *policy.Policy // default policy.Default()
-	Streams  store.Options
-	Replies  []string // prefixes that a reply subject must have; default wire.DefaultReplyPrefixes()
-	Log      zerolog.Logger
-	Registry prometheus.Registerer // nil registers no metrics
-	Timing   Timing
+	Conn       *nats.Conn
+	Name       string // of this broker, in logs and in the lease
+	Names      wire.Names
+	Policy     *policy.Policy // in force while none is stored; default policy.Default()
+	PolicyFile string         // where Policy was read, for people; "" says that no file was named
+	Streams    store.Options
+	Replies    []string // prefixes that a reply subject must have; default wire.DefaultReplyPrefixes()
+	Log        zerolog.Logger
+	Registry   prometheus.Registerer // nil registers no metrics
+	Timing     Timing
 }
 
 // Timing is how fast leadership is taken, kept and given up. The order

@@ -118,14 +118,13 @@ func (t *term) onStatus(m *nats.Msg) {
 		}
 	}
 	t.ask(func() {
+		var s wire.BrokerStatus
 		if len(q.IDs) > 0 {
-			t.respond(m, wire.BrokerStatus{
-				Leader: t.b.cfg.Name, Epoch: t.lease.epoch, Recovered: t.arb.Recovered(), Requests: t.arb.Requests(time.Now(), q.IDs),
-			})
-			return
+			s = wire.BrokerStatus{Epoch: t.lease.epoch, Recovered: t.arb.Recovered(), Requests: t.arb.Requests(time.Now(), q.IDs)}
+		} else {
+			s = t.arb.Status(time.Now())
 		}
-		s := t.arb.Status(time.Now())
-		s.Leader = t.b.cfg.Name
+		s.Leader, s.Policy = t.b.cfg.Name, t.b.policies.status()
 		t.respond(m, s)
 	})
 }

@@ -92,9 +92,16 @@ func (in *intake) consume(ctx context.Context, x *tail, headersOnly bool, handle
 	return x.reach(ctx, st, r.Last)
 }
 
-// consumerBeat is how often a silent consumer shows that it lives. One that
-// misses two is made anew, elsewhere.
-const consumerBeat = time.Second
+const (
+	// consumerBeat is how often a silent consumer shows that it lives. One that
+	// misses two is made anew, elsewhere.
+	consumerBeat = time.Second
+	// policyBeat is the same for the consumer of the stored policy, where hardly
+	// anything ever comes.
+	policyBeat = 5 * time.Second
+	// consumerIdle is when the server forgets a consumer that nobody asks.
+	consumerIdle = time.Minute
+)
 
 // open finds out what a stream holds and makes a consumer that begins there.
 func (in *intake) open(ctx context.Context, x *tail, headersOnly bool) (r store.Range, cons jetstream.Consumer, err error) {
@@ -104,7 +111,7 @@ func (in *intake) open(ctx context.Context, x *tail, headersOnly bool) (r store.
 	}
 	cons, err = st.JS.OrderedConsumer(ctx, x.stream, jetstream.OrderedConsumerConfig{
 		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: max(r.First, 1),
-		HeadersOnly: headersOnly, InactiveThreshold: time.Minute,
+		HeadersOnly: headersOnly, InactiveThreshold: consumerIdle,
 	})
 	if err != nil {
 		return r, nil, fmt.Errorf("consumer of %s: %w", x.stream, err)

@@ -28,6 +28,8 @@ type metrics struct {
 	retries    prometheus.Counter
 	recovery   prometheus.Gauge
 
+	policyErrors prometheus.Counter
+
 	mu     sync.Mutex
 	limits map[arbiter.NoticeKind]*rate.Limiter
 }
@@ -39,20 +41,21 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	f := factory{reg}
 	class := []string{"model", "class"}
 	return &metrics{
-		leader:     f.gauge("fairlead_leader", "1 while this broker leads and decides, else 0."),
-		epoch:      f.gauge("fairlead_epoch", "Epoch of the term, 0 while standing by."),
-		dispatched: f.counter("fairlead_dispatched_total", "Requests handed out, attempts counted singly.", class...),
-		tokens:     f.counter("fairlead_dispatched_tokens_total", "Uncached tokens charged for hand-outs.", class...),
-		wait:       f.histogram("fairlead_wait_seconds", "From being asked to being handed out.", class...),
-		ttft:       f.histogram("fairlead_ttft_seconds", "From being asked to the first token, of requests that streamed one.", class...),
-		sojourn:    f.histogram("fairlead_sojourn_seconds", "From being asked to the end.", class...),
-		finished:   f.counter("fairlead_finished_total", "Requests ended by a worker, by status and reason.", "model", "class", "status", "reason"),
-		rejected:   f.counter("fairlead_verdicts_total", "Requests ended by the broker itself, by reason.", "model", "class", "reason"),
-		notices:    f.counter("fairlead_notices_total", "Things worth counting: unknown classes, workers joined and lost, requests put back, late results.", "kind"),
-		bad:        f.counter("fairlead_unreadable_total", "Messages of workers that could not be read.", "kind"),
-		retries:    f.counter("fairlead_store_retries_total", "Store operations that had to be repeated.").WithLabelValues(),
-		recovery:   f.gauge("fairlead_recovery_seconds", "How long the last recovery took."),
-		limits:     map[arbiter.NoticeKind]*rate.Limiter{},
+		leader:       f.gauge("fairlead_leader", "1 while this broker leads and decides, else 0."),
+		epoch:        f.gauge("fairlead_epoch", "Epoch of the term, 0 while standing by."),
+		dispatched:   f.counter("fairlead_dispatched_total", "Requests handed out, attempts counted singly.", class...),
+		tokens:       f.counter("fairlead_dispatched_tokens_total", "Uncached tokens charged for hand-outs.", class...),
+		wait:         f.histogram("fairlead_wait_seconds", "From being asked to being handed out.", class...),
+		ttft:         f.histogram("fairlead_ttft_seconds", "From being asked to the first token, of requests that streamed one.", class...),
+		sojourn:      f.histogram("fairlead_sojourn_seconds", "From being asked to the end.", class...),
+		finished:     f.counter("fairlead_finished_total", "Requests ended by a worker, by status and reason.", "model", "class", "status", "reason"),
+		rejected:     f.counter("fairlead_verdicts_total", "Requests ended by the broker itself, by reason.", "model", "class", "reason"),
+		notices:      f.counter("fairlead_notices_total", "Things worth counting: unknown classes, workers joined and lost, requests put back, late results.", "kind"),
+		bad:          f.counter("fairlead_unreadable_total", "Messages of workers that could not be read.", "kind"),
+		retries:      f.counter("fairlead_store_retries_total", "Store operations that had to be repeated.").WithLabelValues(),
+		policyErrors: f.counter("fairlead_policy_errors_total", "Stored policies that this broker cannot serve.").WithLabelValues(),
+		recovery:     f.gauge("fairlead_recovery_seconds", "How long the last recovery took."),
+		limits:       map[arbiter.NoticeKind]*rate.Limiter{},
 	}
 }
 

@@ -205,7 +205,9 @@ func TestReload(t *testing.T) {
 	w.awaitLeader(b)
 	to := w.inbox()
 	w.request("req.a", to)
-	b.Reload(mustPolicy(t, oneClass(", request_queue_limit_per_worker: 1")))
+	if err := b.Reload(mustPolicy(t, oneClass(", request_queue_limit_per_worker: 1"))); err != nil {
+		t.Fatal(err)
+	}
 	w.request("req.a", to)
 	to.failure(wire.QueueFull)
 	w.worker("w1", nil).take().finish()

@@ -46,9 +46,31 @@ type BrokerStatus struct {
 	Leader    string          `json:"leader"`
 	Epoch     uint64          `json:"epoch"`
 	Recovered bool            `json:"recovered"` // false while it still reads what its predecessor left
+	Policy    PolicyStatus    `json:"policy"`
 	Classes   []ClassStatus   `json:"classes,omitempty"`
 	Workers   []WorkerStatus  `json:"workers,omitempty"`
 	Requests  []RequestStatus `json:"requests,omitempty"`
+}
+
+// PolicySource is where a policy came from.
+type PolicySource string
+
+// The sources of a policy.
+const (
+	PolicyDefault PolicySource = "default" // what the broker has without a file
+	PolicyFile    PolicySource = "file"    // the file that the broker was started with
+	PolicyStored  PolicySource = "stored"  // the store, where every broker finds it
+)
+
+// PolicyStatus says which policy is in force, and which is not and why.
+type PolicyStatus struct {
+	Source  PolicySource `json:"source"`
+	Version uint64       `json:"version,omitempty"` // of the stored policy in force
+	File    string       `json:"file,omitempty"`    // its name where it was written
+	Author  string       `json:"author,omitempty"`  // who stored it
+	Read    uint64       `json:"read,omitempty"`    // the newest stored version that the leader has read
+	Refused uint64       `json:"refused,omitempty"` // that version, when the leader cannot serve it
+	Error   string       `json:"error,omitempty"`   // why not
 }
 
 // ClassStatus is a class of a model's profile. Token counts are uncached unless

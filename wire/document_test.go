@@ -110,6 +110,7 @@ var subjectMethods = map[string]func(wire.Names) string{
 	"Load":      func(n wire.Names) string { return n.Load("<worker>") },
 	"Ev":        func(n wire.Names) string { return n.Ev("<worker>") },
 	"Agent":     func(n wire.Names) string { return number(n.Agent("<worker>", 7), "<incarnation>") },
+	"Policy":    wire.Names.Policy,
 	"CtlCancel": wire.Names.CtlCancel,
 	"CtlStatus": wire.Names.CtlStatus,
 	"CtlModels": wire.Names.CtlModels,
@@ -182,7 +183,7 @@ func TestDocumentHeaders(t *testing.T) {
 	doc := readDocument(t)
 	same(t, "request headers", wire.RequestHeaders(), doc.names(t, "Request headers"))
 	same(t, "headers", slices.Collect(maps.Values(constants(t, "Header"))),
-		doc.names(t, "Request headers", "Server headers", "Result headers", "Dead letter headers"))
+		doc.names(t, "Request headers", "Server headers", "Result headers", "Dead letter headers", "Policy headers"))
 }
 
 // Every example of a request header must be taken, and every default is one

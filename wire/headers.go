@@ -57,6 +57,13 @@ const (
 	HeaderDeadSubject  = "Fairlead-Dead-Subject"  // the subject that it was asked on
 )
 
+// Headers of a stored policy, all optional.
+const (
+	HeaderPolicyAuthor   = "Fairlead-Policy-Author"   // who stored it, as user@host
+	HeaderPolicyFile     = "Fairlead-Policy-File"     // name of the file that it was read from
+	HeaderPolicyRestores = "Fairlead-Policy-Restores" // the version that it repeats
+)
+
 // NATS's own headers that the protocol uses.
 const (
 	HeaderMsgID              = "Nats-Msg-Id"

@@ -74,6 +74,9 @@ func (n Names) StreamRES() string { return n.stream("RES") }
 // StreamDEAD holds requests given up.
 func (n Names) StreamDEAD() string { return n.stream("DEAD") }
 
+// StreamPOLICY holds the policy that every broker follows, and those before it.
+func (n Names) StreamPOLICY() string { return n.stream("POLICY") }
+
 // Req is where a frontend asks for work of a class or policy family.
 func (n Names) Req(class string) string { return n.subject("req." + class) }
 
@@ -123,6 +126,9 @@ func (n Names) Agent(worker string, incarnation uint64) string {
 	return n.subject("agent." + worker + "." + strconv.FormatUint(incarnation, 10))
 }
 
+// Policy is where an operator stores the policy that every broker follows.
+func (n Names) Policy() string { return n.subject("policy") }
+
 // CtlCancel is where the leader takes requests to cancel, as [CancelRequest].
 func (n Names) CtlCancel() string { return n.subject("ctl.cancel") }
 
@@ -146,6 +152,8 @@ func (n Names) Captured(stream string) []string {
 		subjects = []string{"res.*"}
 	case n.StreamDEAD():
 		subjects = []string{"dead.*"}
+	case n.StreamPOLICY():
+		subjects = []string{"policy"}
 	}
 	for i, s := range subjects {
 		subjects[i] = n.subject(s)
@@ -155,7 +163,7 @@ func (n Names) Captured(stream string) []string {
 
 // reserved are the first tokens of every subject of ours.
 var reserved = [...]string{
-	"req", "work", "reg", "verdict", "lead", "epoch", "drr", "done", "res", "dead", "load", "ev", "agent", "ctl",
+	"req", "work", "reg", "verdict", "lead", "epoch", "drr", "done", "res", "dead", "policy", "load", "ev", "agent", "ctl",
 }
 
 // Ours reports whether subject belongs to Fairlead, so that nobody may name it

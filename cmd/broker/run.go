@@ -70,7 +70,7 @@ func newBroker(s *settings, nc *nats.Conn, log zerolog.Logger, reg prometheus.Re
 		return nil, err
 	}
 	return broker.New(broker.Config{
-		Conn: nc, Name: brokerName(s.name), Names: names, Policy: p, Streams: s.streams(), Replies: s.replies, Log: log, Registry: reg,
+		Conn: nc, Name: brokerName(s.name), Names: names, Policy: p, PolicyFile: s.policy, Streams: s.streams(), Replies: s.replies, Log: log, Registry: reg,
 	})
 }
 
@@ -137,11 +137,13 @@ func reloads(ctx context.Context, s *settings, b *broker.Broker, log zerolog.Log
 		case <-hup:
 		}
 		p, err := s.loadPolicy()
+		if err == nil {
+			err = b.Reload(p)
+		}
 		if err != nil {
 			log.Error().Err(err).Msg("policy not reloaded; the old one stays")
 			continue
 		}
-		b.Reload(p)
 		log.Info().Str("file", s.policy).Msg("policy reloaded")
 	}
 }

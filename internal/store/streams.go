@@ -26,6 +26,7 @@ const (
 	defaultResMaxAge = time.Hour
 	defaultBytes     = 1 << 30
 	maxConsumers     = 100_000 // one for each agent on WORK
+	policyVersions   = 20      // the policy in force and its predecessors
 )
 
 func (o Options) withDefaults() Options {
@@ -69,7 +70,9 @@ func (s *Store) Configs(o Options) []jetstream.StreamConfig {
 	done.Description = "what has finished"
 	res.Description, res.MaxAge, res.MaxBytes, res.Discard = "results nobody waited for", o.ResMaxAge, o.ResBytes, jetstream.DiscardOld
 	dead.Description, dead.MaxBytes = "requests given up", o.DeadBytes
-	return []jetstream.StreamConfig{req, work, done, res, dead}
+	policy := base(n.StreamPOLICY())
+	policy.Description, policy.MaxMsgsPerSubject, policy.Discard = "the policy that brokers follow, and those before it", policyVersions, jetstream.DiscardOld
+	return []jetstream.StreamConfig{req, work, done, res, dead, policy}
 }
 
 // Ensure creates the streams that are missing and checks those that are there.
