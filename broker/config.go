@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
+	"fairlead/broker/arbiter"
 	"fairlead/internal/store"
 	"fairlead/policy"
 	"fairlead/wire"
@@ -19,8 +20,9 @@ type Config struct {
 	Conn       *nats.Conn
 	Name       string // of this broker, in logs and in the lease
 	Names      wire.Names
-	Policy     *policy.Policy // in force while none is stored; default policy.Default()
-	PolicyFile string         // where Policy was read, for people; "" says that no file was named
+	Policy     *policy.Policy   // in force while none is stored; default policy.Default()
+	PolicyFile string           // where Policy was read, for people; "" says that no file was named
+	Overload   arbiter.Overload // when a worker gets nothing more; zero is off
 	Streams    store.Options
 	Replies    []string // prefixes that a reply subject must have; default wire.DefaultReplyPrefixes()
 	Log        zerolog.Logger
@@ -82,6 +84,9 @@ func (c Config) validate() error {
 		return errors.New("broker: Conn is missing; want a NATS connection")
 	}
 	if err := c.Timing.validate(); err != nil {
+		return fmt.Errorf("broker: %w", err)
+	}
+	if err := c.Overload.Validate(); err != nil {
 		return fmt.Errorf("broker: %w", err)
 	}
 	return nil

@@ -45,7 +45,9 @@ func newTerm(b *Broker, l *lease, p *policy.Policy) *term {
 		b: b, lease: l, events: make(chan arbiter.Event, 4096), asks: make(chan func(), 16),
 		fence: newFence(l), asked: map[uint64]*nats.Msg{},
 		// One guard is left to the term itself, which saves deficits with it.
-		arb: arbiter.New(arbiter.Config{Policy: p, Epoch: l.epoch, Guards: wire.Guards - 1, Seed: l.epoch}),
+		arb: arbiter.New(arbiter.Config{
+			Policy: p, Epoch: l.epoch, Guards: wire.Guards - 1, Overload: b.cfg.Overload, Seed: l.epoch,
+		}),
 	}
 	var ctx context.Context
 	ctx, t.cancel = context.WithCancel(context.Background())

@@ -102,7 +102,7 @@ type ClassStatus struct {
 type WorkerStatus struct {
 	Worker        string   `json:"worker"`
 	Incarnation   uint64   `json:"incarnation"`
-	State         string   `json:"state"` // ready, busy, held, draining, unhealthy, unheard, lost
+	State         string   `json:"state"` // ready, busy, held, overloaded, draining, unhealthy, unheard, lost
 	Models        []string `json:"models"`
 	Ranks         int      `json:"ranks"`
 	Slots         int      `json:"slots"` // of all ranks

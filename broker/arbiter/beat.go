@@ -74,9 +74,10 @@ func (a *Arbiter) describe(w *worker, h *wire.Heartbeat) bool {
 	changed := w.draining != h.Draining || w.healthy != h.Healthy || w.slots != slots || len(w.ranks) != ranks ||
 		w.maxBatched != int64(h.MaxBatched) || !slices.Equal(w.models, h.Models) || !slices.Equal(w.taints, h.Taints)
 	w.draining, w.healthy, w.slots, w.maxBatched = h.Draining, h.Healthy, slots, int64(h.MaxBatched)
-	w.models, w.taints, w.speed = h.Models, h.Taints, 0
-	if h.Speed > 0 && !math.IsInf(h.Speed, 0) {
-		w.speed = h.Speed
+	w.models, w.taints = h.Models, h.Taints
+	if speed := declared(h); speed != w.declared {
+		w.declared = speed
+		a.speedChanged(w)
 	}
 	switch {
 	case !w.draining && w.healthy:
@@ -86,8 +87,17 @@ func (a *Arbiter) describe(w *worker, h *wire.Heartbeat) bool {
 	}
 	w.fit(ranks)
 	a.fleet.noteRoom(w)
+	a.judgeLoad(w, h)
 	a.hold(w, max(w.refusedTo, a.now+int64(h.HoldMS)*int64(time.Millisecond)))
 	return changed
+}
+
+// declared is the speed that a heartbeat tells, 0 for none.
+func declared(h *wire.Heartbeat) float64 {
+	if h.Speed > 0 && !math.IsInf(h.Speed, 0) {
+		return h.Speed
+	}
+	return 0
 }
 
 // fit makes the worker have n ranks; bookings on a rank that is gone move to the

@@ -137,7 +137,8 @@ func (a *Arbiter) gate(in *ring, t drr.Target, r *request) drr.Answer {
 // open says whether the head of a lane can be dispatched now.
 func (a *Arbiter) open(in *ring, t drr.Target, r *request) bool {
 	if t.Worker >= 0 {
-		return r.ask.pin.takes() && a.freeRank(r.ask.pin, r) >= 0
+		w := r.ask.pin
+		return w.takes() && !w.overloaded && a.freeRank(w, r) >= 0
 	}
 	return a.openShared(in, r)
 }

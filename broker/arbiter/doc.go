@@ -54,6 +54,12 @@
 // heartbeats and the streams are not read in one order. A claim that a live worker
 // neither lists nor has reported is looked up in WORK.
 //
+// # Overload
+//
+// A worker above a threshold of Config.Overload is given nothing, and is not
+// counted among those that may be busy. It is there nevertheless: requests that
+// only it may serve wait, and no grace of theirs runs out.
+//
 // # Displacement
 //
 // When a class that displaces is full, a request of a higher strict tier is taken

@@ -17,6 +17,7 @@ func (a *Arbiter) done(ev Done) {
 		return
 	}
 	current := a.settleBooking(r, d)
+	a.learn(r, d)
 	switch {
 	case r == nil || r.state == over:
 		a.late(r, d)

@@ -8,8 +8,12 @@ import (
 	"fairlead/wire"
 )
 
-// eligibleFor reports whether a worker may serve a request at all, busy or not.
-func eligibleFor(w *worker, in *ring, r *request) bool {
+// eligibleFor reports whether a worker may be given a request, busy or not.
+func eligibleFor(w *worker, in *ring, r *request) bool { return !w.overloaded && suits(w, in, r) }
+
+// suits reports whether a worker may serve a request at all, now or once its load
+// has gone down: an overloaded worker keeps what waits for it waiting.
+func suits(w *worker, in *ring, r *request) bool {
 	if !w.takes() || in.model != "" && !w.serves(in.model) {
 		return false
 	}
@@ -104,8 +108,8 @@ func (a *Arbiter) find(r *request) (*worker, int) {
 func (f *fleet) meanSpeed() float64 {
 	sum, n := 0.0, 0
 	for _, w := range f.live {
-		if w.speed > 0 {
-			sum += w.speed
+		if speed := w.speed(); speed > 0 {
+			sum += speed
 			n++
 		}
 	}
@@ -168,7 +172,7 @@ func (p *picker) better(w *worker) bool {
 }
 
 func (p *picker) finish(w *worker) float64 {
-	speed := w.speed
+	speed := w.speed()
 	if speed <= 0 {
 		if p.meanSpeed == 0 {
 			p.meanSpeed = p.arbiter.fleet.meanSpeed()

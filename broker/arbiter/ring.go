@@ -25,6 +25,7 @@ type ring struct {
 	sweepAt int64               // when waiting without a worker next ends for someone; 0 never
 	hint    int                 // where the search for a worker with room starts, in fleet.roomy
 	next    int                 // round-robin placement
+	fastest float64             // speed of the fastest worker, tokens a second; 0 unknown to all, unknownSpeed to be found
 	serving int                 // live workers that serve the model: limits scale with it
 	alone   int64               // since when no worker has taken work for the model; 0 when some do
 }
@@ -121,7 +122,7 @@ func (a *Arbiter) recheck(w *worker) {
 
 // countServing refreshes what a ring knows of its workers.
 func (a *Arbiter) countServing(r *ring) {
-	r.serving = 0
+	r.serving, r.fastest = 0, unknownSpeed
 	taking := 0
 	for _, w := range a.fleet.live {
 		if r.model == "" || w.serves(r.model) {

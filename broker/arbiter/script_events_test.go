@@ -92,7 +92,20 @@ func (s *script) start(a args) {
 	s.verdict, s.open = map[uint64]wire.Verdict{}, map[string]bool{}
 	s.arb = New(Config{
 		Policy: s.takePolicy(), Epoch: max(1, s.number(a.named["epoch"])), Guards: int(s.number(a.named["guards"])),
+		Overload: s.overload(a),
 	})
+}
+
+// overload reads kv=0.9 waiting=3 prefill=1000.
+func (s *script) overload(a args) Overload {
+	o := Overload{Waiting: int64(s.number(a.named["waiting"])), PrefillTokens: int64(s.number(a.named["prefill"]))}
+	if kv := a.named["kv"]; kv != "" {
+		var err error
+		if o.KV, err = strconv.ParseFloat(kv, 64); err != nil {
+			s.fail("%v", err)
+		}
+	}
+	return o
 }
 
 func (s *script) ask(a args) {
@@ -158,11 +171,31 @@ func (s *script) describe(h *wire.Heartbeat, a args) {
 			h.MaxBatched = uint32(s.number(value))
 		case "speed":
 			h.Speed, _ = strconv.ParseFloat(value, 64)
+		case "kv", "waiting", "prefill":
+			s.measure(h, key, value)
 		case "drain":
 			h.Draining = value == "yes"
 		case "healthy":
 			h.Healthy = value == "yes"
 		}
+	}
+}
+
+// measure sets what an engine reports of its load; - is nothing.
+func (s *script) measure(h *wire.Heartbeat, key, value string) {
+	switch {
+	case key == "prefill":
+		h.PrefillTokens = s.number(value)
+	case value == "-":
+		h.EngineKV, h.EngineWaiting = nil, nil
+	case key == "kv":
+		kv, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			s.fail("%v", err)
+		}
+		h.EngineKV = &kv
+	default:
+		h.EngineWaiting = new(uint32(s.number(value)))
 	}
 }
 

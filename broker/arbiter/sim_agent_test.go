@@ -67,6 +67,7 @@ func (a *agent) heartbeat(incarnation uint64) {
 	a.change()
 	a.beat.Seq++
 	b := a.beat
+	a.measure(&b)
 	for _, j := range a.jobs {
 		b.InFlight = append(b.InFlight, wire.InFlight{ID: j.claim.Claim.ID, Attempt: j.claim.Claim.Attempt, Claim: j.claim.Seq, First: j.first})
 	}
@@ -77,6 +78,21 @@ func (a *agent) heartbeat(incarnation uint64) {
 		w.soon(func() { w.step(Beat{b}) })
 	}
 	w.after(100*time.Millisecond+w.upTo(900*time.Millisecond), func() { a.heartbeat(incarnation) })
+}
+
+// measure fills in what the engine reports, if it does.
+func (a *agent) measure(b *wire.Heartbeat) {
+	w := a.w
+	if w.calm {
+		return // nothing is overloaded for ever
+	}
+	if w.chance(2) {
+		b.EngineKV = new(w.rng.Float64())
+	}
+	if w.chance(2) {
+		b.EngineWaiting = new(uint32(w.rng.IntN(8)))
+	}
+	b.PrefillTokens = uint64(w.rng.IntN(2 * mostTokens))
 }
 
 // change is a new mood, rarely.
@@ -180,6 +196,8 @@ func (a *agent) end(j *job, st wire.Status) {
 	if st == wire.StatusReturned {
 		d.RetryAfterMS = int64(w.rng.IntN(2) * w.rng.IntN(3000))
 	}
+	d.FirstMS = w.rng.Int64N(2000)
+	d.TotalMS = d.FirstMS + w.rng.Int64N(2000)
 	if st == wire.StatusOK || w.chance(2) {
 		d.Usage = pick(w, wire.Usage{}, wire.Usage{Prompt: int64(c.Input), Cached: -1, Output: w.rng.Int64N(mostOutput)},
 			wire.Usage{Prompt: int64(c.Input), Cached: w.rng.Int64N(int64(c.Input) + 1), Output: w.rng.Int64N(mostOutput)})

@@ -94,7 +94,7 @@ func (w *world) checkStatus() {
 func (w *world) checkEligible(h *HandOut) {
 	r := w.arb.requests[h.Claim.ID]
 	wk := w.arb.fleet.byName[h.Worker]
-	if wk == nil || !wk.live || wk.incarnation != h.Incarnation || !wk.takes() || wk.holdUntil > w.arb.now || !mayServe(r, wk) {
+	if wk == nil || !wk.live || wk.incarnation != h.Incarnation || !wk.takes() || wk.holdUntil > w.arb.now || wk.overloaded || !mayServe(r, wk) {
 		w.fail("%d was handed to %s, which may not have it", r.Seq, h.Worker)
 	}
 	if r.ask != nil && r.ask.pin != nil && r.ask.rank >= 0 && r.booking.rank != int(r.ask.rank) {
@@ -238,7 +238,7 @@ func (w *world) checkNobodyWaits(ev Event) {
 func (w *world) couldRun(r *request) bool {
 	eligible, busy := 0, 0
 	for _, wk := range w.arb.fleet.byName {
-		if !wk.live || wk.draining || !wk.healthy || !mayServe(r, wk) {
+		if !wk.live || wk.draining || !wk.healthy || wk.overloaded || !mayServe(r, wk) {
 			continue
 		}
 		eligible++

@@ -62,7 +62,7 @@ func (w *world) takeOver() {
 	}
 	w.term++
 	w.asked = map[uint64]uint64{}
-	w.arb = New(Config{Policy: w.policy, Epoch: uint64(w.term), Guards: w.guards, Seed: w.seed})
+	w.arb = New(Config{Policy: w.policy, Epoch: uint64(w.term), Guards: w.guards, Overload: w.overload, Seed: w.seed})
 	w.reader = reader{}
 	for _, seq := range sortedSeqs(w.store.claims) {
 		w.reader.work = append(w.reader.work, w.store.claims[seq])

@@ -74,10 +74,11 @@ type world struct {
 	displaced map[uint64]bool
 	corrected bool // some class had an output_weight at some time
 
-	store  store
-	agents []*agent
-	policy *policy.Policy
-	guards int
+	store    store
+	agents   []*agent
+	policy   *policy.Policy
+	guards   int
+	overload Overload
 
 	arb    *Arbiter
 	term   int // of the leader; answers to older ones are lost
@@ -118,6 +119,9 @@ func newWorld(t *testing.T, seed uint64) *world {
 	w.tally.Reasons = map[wire.Reason]int{}
 	w.guards = 1 + w.rng.IntN(6)
 	w.policy = w.randomPolicy()
+	if w.chance(2) {
+		w.overload = Overload{KV: 0.5 + 0.5*w.rng.Float64(), Waiting: w.rng.Int64N(6), PrefillTokens: w.rng.Int64N(2 * mostTokens)}
+	}
 	w.store.init()
 	for i := range 1 + w.rng.IntN(4) {
 		a := &agent{w: w, name: fmt.Sprintf("w%d", i)}

@@ -94,6 +94,8 @@ func (a *Arbiter) workerState(w *worker) string {
 		return "draining"
 	case !w.healthy:
 		return "unhealthy"
+	case w.overloaded:
+		return "overloaded"
 	case w.holdUntil > a.now:
 		return "held"
 	case w.used() >= w.slots*len(w.ranks):

@@ -39,7 +39,7 @@ func (a *Arbiter) fit(r *request) fit {
 			return nowhere
 		}
 		return inLane
-	case in.alone != 0, slices.ContainsFunc(a.fleet.live, func(w *worker) bool { return eligibleFor(w, in, r) }):
+	case in.alone != 0, slices.ContainsFunc(a.fleet.live, func(w *worker) bool { return suits(w, in, r) }):
 		return inLane
 	}
 	return outside

@@ -31,7 +31,9 @@ type worker struct {
 	healthy    bool
 	slots      int // per rank
 	maxBatched int64
-	speed      float64
+	declared   float64 // speed, as its heartbeats say; 0 unknown
+	learned    pace    // speed, by what it did
+	overloaded bool
 	ranks      []rank
 	work       int64 // unfinished tokens on all ranks
 	bookings   map[execution]*booking

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"fairlead/broker/arbiter"
 	"fairlead/internal/daemon"
 	"fairlead/internal/store"
 	"fairlead/policy"
@@ -33,6 +34,7 @@ type settings struct {
 	storeDir   string
 	syncAlways bool
 	policy     string
+	overload   arbiter.Overload
 	replies    []string
 	replicas   int
 	maxBytes   int64
@@ -58,6 +60,9 @@ func (s *settings) addFlags(cmd *cobra.Command) {
 	f.StringVar(&s.storeDir, "store-dir", "fairlead-data", "folder of the embedded server's streams")
 	f.BoolVar(&s.syncAlways, "sync-always", false, "flush every write to the disk: survives power loss, costs about ten times")
 	f.StringVar(&s.policy, "policy", "", "policy file; without one there is a single class (SIGHUP reads it again)")
+	f.Float64Var(&s.overload.KV, "overload-kv", 0, "give a worker nothing more while this fraction of its KV cache is exceeded, 0 to 1; 0 for off")
+	f.Int64Var(&s.overload.Waiting, "overload-waiting", 0, "the same for requests that wait inside its engine; 0 for off")
+	f.Int64Var(&s.overload.PrefillTokens, "overload-prefill", 0, "the same for uncached tokens in its engine without a first token; 0 for off")
 	f.StringSliceVar(&s.replies, "reply-prefix", wire.DefaultReplyPrefixes(), "prefixes that a reply subject must have")
 	f.IntVar(&s.replicas, "replicas", 1, "replicas of each stream: 1, 3 or 5")
 	f.Int64Var(&s.maxBytes, "max-bytes", 0, "most bytes of queued requests, 0 for no limit; publishers get the store's error beyond it")
@@ -80,6 +85,7 @@ func (s *settings) check() error {
 	if s.creds != "" && s.natsURL == "" && s.natsConfig == "" {
 		errs = append(errs, errors.New("--nats-creds is for --nats-url or --nats-config, which are missing"))
 	}
+	errs = append(errs, s.checkOverload()...)
 	if s.maxBytes < 0 {
 		errs = append(errs, fmt.Errorf("--max-bytes is %d: want 0 (no limit) or more", s.maxBytes))
 	}
@@ -93,6 +99,20 @@ func (s *settings) check() error {
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
+}
+
+// checkOverload names the flags, which the broker does not know.
+func (s *settings) checkOverload() (errs []error) {
+	if kv := s.overload.KV; !(kv >= 0 && kv <= 1) { // so written because NaN is not
+		errs = append(errs, fmt.Errorf("--overload-kv is %v: want a fraction from 0 (off) to 1", kv))
+	}
+	if n := s.overload.Waiting; n < 0 {
+		errs = append(errs, fmt.Errorf("--overload-waiting is %d: want a number of requests, or 0 for off", n))
+	}
+	if n := s.overload.PrefillTokens; n < 0 {
+		errs = append(errs, fmt.Errorf("--overload-prefill is %d: want a number of tokens, or 0 for off", n))
+	}
+	return errs
 }
 
 // checkCluster refuses half a cluster.

@@ -70,7 +70,8 @@ func newBroker(s *settings, nc *nats.Conn, log zerolog.Logger, reg prometheus.Re
 		return nil, err
 	}
 	return broker.New(broker.Config{
-		Conn: nc, Name: brokerName(s.name), Names: names, Policy: p, PolicyFile: s.policy, Streams: s.streams(), Replies: s.replies, Log: log, Registry: reg,
+		Conn: nc, Name: brokerName(s.name), Names: names, Policy: p, PolicyFile: s.policy, Overload: s.overload,
+		Streams: s.streams(), Replies: s.replies, Log: log, Registry: reg,
 	})
 }
 
