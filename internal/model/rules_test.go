@@ -28,7 +28,7 @@ func removals() []removal {
 	late := Scenario{Coarse: true, Faults: faults(Suspicion, Cancel, AgentCrash)}
 	alarms := Scenario{Faults: faults(Suspicion)}
 	tokens := Scenario{Coarse: true, Tokens: true, Faults: faults(AgentCrash, BrokerCrash, TakeOver)}
-	two := Scenario{Coarse: true, Requests: 2, Faults: faults(BrokerCrash, TakeOver)}
+	two := Scenario{Coarse: true, Prompt: true, Agents: 1, Requests: 2, Faults: faults(BrokerCrash, TakeOver)}
 	lags := Scenario{Coarse: true, Faults: faults(BrokerCrash, TakeOver, LaggingRead)}
 	list := []removal{
 		{"1 guards are written before the reads", func(r *Rules) { r.GuardsFirst = false }, Doubled, crashes},
