@@ -288,10 +288,9 @@ func TestForeignStream(t *testing.T) {
 func TestConfig(t *testing.T) {
 	w := newWorld(t)
 	for field, change := range map[string]func(*broker.Config){
-		"Conn":    func(c *broker.Config) { c.Conn = nil },
-		"lease":   func(c *broker.Config) { c.Timing.Lease = 1 },
-		"renew":   func(c *broker.Config) { c.Timing.Renew = c.Timing.Act },
-		"tenants": func(c *broker.Config) { c.Policy = mustPolicy(t, oneClass(", tenants: true")) },
+		"Conn":  func(c *broker.Config) { c.Conn = nil },
+		"lease": func(c *broker.Config) { c.Timing.Lease = 1 },
+		"renew": func(c *broker.Config) { c.Timing.Renew = c.Timing.Act },
 	} {
 		cfg := broker.Config{Conn: w.nc, Timing: fast()}
 		change(&cfg)

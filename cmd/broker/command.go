@@ -59,7 +59,7 @@ func (s *settings) addFlags(cmd *cobra.Command) {
 	f.StringSliceVar(&s.routes, "routes", nil, "nats://host:port of the cluster's servers, with commas; the list may be the same everywhere")
 	f.StringVar(&s.storeDir, "store-dir", "fairlead-data", "folder of the embedded server's streams")
 	f.BoolVar(&s.syncAlways, "sync-always", false, "flush every write to the disk: survives power loss, costs about ten times")
-	f.StringVar(&s.policy, "policy", "", "policy file; without one there is a single class (SIGHUP reads it again)")
+	f.StringVar(&s.policy, "policy", "", "policy file, in force while none is stored with \"fairlead policy apply\"; without one there is a single class (SIGHUP reads it again)")
 	f.Float64Var(&s.overload.KV, "overload-kv", 0, "give a worker nothing more while this fraction of its KV cache is exceeded, 0 to 1; 0 for off")
 	f.Int64Var(&s.overload.Waiting, "overload-waiting", 0, "the same for requests that wait inside its engine; 0 for off")
 	f.Int64Var(&s.overload.PrefillTokens, "overload-prefill", 0, "the same for uncached tokens in its engine without a first token; 0 for off")

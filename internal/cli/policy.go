@@ -12,7 +12,7 @@ import (
 func policyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "policy",
-		Short: "Work with policy files",
+		Short: "Check policy files, and change the policy of running brokers",
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -26,6 +26,7 @@ be right; the exit code is then 1.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: checkPolicies,
 	})
+	cmd.AddCommand(policyApplyCommand(), policyHistoryCommand(), policyShowCommand(), policyRestoreCommand(), policyDropCommand())
 	return cmd
 }
 

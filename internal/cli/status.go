@@ -84,6 +84,15 @@ func (s *status) show(ctx context.Context, c *client.Client, w io.Writer, ids []
 	return writeStatus(w, st, len(ids) > 0)
 }
 
+// writePolicy says which policy is in force, and of which one that cannot be said.
+func writePolicy(w io.Writer, p wire.PolicyStatus) {
+	fmt.Fprintf(w, "in force is %s\n", inForce(p))
+	if p.Refused != 0 {
+		fmt.Fprintf(w, "version %d is stored and cannot be served by this leader: %s\n", p.Refused, p.Error)
+	}
+	fmt.Fprintln(w)
+}
+
 // writeStatus writes tables for people.
 func writeStatus(w io.Writer, st wire.BrokerStatus, requests bool) error {
 	if requests {
@@ -93,7 +102,8 @@ func writeStatus(w io.Writer, st wire.BrokerStatus, requests bool) error {
 	if !st.Recovered {
 		recovering = ", still reading what its predecessor left"
 	}
-	fmt.Fprintf(w, "leader %s, epoch %d%s\n\n", st.Leader, st.Epoch, recovering)
+	fmt.Fprintf(w, "leader %s, epoch %d%s\n", st.Leader, st.Epoch, recovering)
+	writePolicy(w, st.Policy)
 	if err := writeClasses(w, st.Classes); err != nil {
 		return err
 	}

@@ -22,12 +22,15 @@ func TestStatus(t *testing.T) {
 		}
 		return wire.BrokerStatus{
 			Leader: "b1", Epoch: 3,
+			Policy:  wire.PolicyStatus{Source: wire.PolicyStored, Version: 7, File: "p.yaml", Author: "ann@ops", Read: 8, Refused: 8, Error: "p.yaml:1:1: nonsense"},
 			Classes: []wire.ClassStatus{{Model: "m", Class: "a", Queued: 4, QueuedTokens: 2048, OldestWaitMS: 61500, Running: 1, Completed: 9, Share: 0.75, Entitlement: 0.8, Deficit: -5}},
 			Workers: []wire.WorkerStatus{{Worker: "gpu-1", State: "ready", Models: []string{"m"}, Ranks: 1, Slots: 4, Used: 1, PrefillTokens: 512, LastSeenMS: 40}},
 		}
 	})
 	got := r.run("", "status")
 	want := `leader b1, epoch 3, still reading what its predecessor left
+in force is stored version 7 (p.yaml, by ann@ops)
+version 8 is stored and cannot be served by this leader: p.yaml:1:1: nonsense
 
 MODEL  CLASS  QUEUED  TOKENS  OLDEST  RUNNING  COMPLETED  FAILED  DISPATCHED TOKENS  SHARE   ENTITLED  DEFICIT
 m      a      4       2048    1m2s    1        9          0       0                  75.0 %  80.0 %    -5
