@@ -50,6 +50,10 @@ func order(o object, c *Class) {
 	if r := o.number("nominal_tokens_per_second", span{lo: 1, hi: maxRate}); r != nil {
 		c.NominalTokensPerSecond = *r
 	}
+	c.Shed, _ = o.flag("shed")
+	if c.Shed && known && c.Order != EDF {
+		o.d.report(o.fields["shed"], fmt.Sprintf("has no meaning with queue_policy %s", c.Order), "set queue_policy: edf, or remove shed")
+	}
 	switch aged, rated := o.has("aging"), o.has("nominal_tokens_per_second"); {
 	case aged && known && c.Order != WSPT:
 		o.d.report(o.fields["aging"], fmt.Sprintf("has no meaning with queue_policy %s", c.Order), "set queue_policy: wspt, or remove aging")

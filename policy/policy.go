@@ -77,6 +77,9 @@ type Class struct {
 	NoWorkerGrace time.Duration
 	// PinGrace is how long a request waits for a vanished pinned worker; 0 gives up at once.
 	PinGrace time.Duration
+	// Shed ends a request that could not meet its deadline any more, once it is
+	// next, rather than serve it too late. EDF only.
+	Shed bool
 	// Displace lets a more urgent arrival push out the last request of a full queue.
 	Displace bool
 }

@@ -73,6 +73,7 @@ var (
 		{"no_worker_grace", wantDuration},
 		{"pin_grace", wantDuration},
 		{"displace", wantFlag},
+		{"shed", wantFlag},
 	}}
 	schemas = []*schema{&rootSchema, &profileSchema, &bucketSchema, &classSchema}
 )

@@ -117,6 +117,9 @@ func (c *Class) optionText() string {
 	if c.PinGrace != DefaultPinGrace {
 		parts = append(parts, fmt.Sprintf("pin grace %s", c.PinGrace))
 	}
+	if c.Shed {
+		parts = append(parts, "shed")
+	}
 	if c.Displace {
 		parts = append(parts, "displace")
 	}

@@ -44,7 +44,7 @@ func (a *Arbiter) dispatchOne() bool {
 			continue
 		}
 		backlogged := in.backlogged()
-		e := in.sched.Next(in.gate)
+		e := a.next(in)
 		if e == nil {
 			in.dirty = false
 			continue
@@ -125,6 +125,10 @@ func (a *Arbiter) refuseNowaits() bool {
 // gate tells the scheduler about the head of a lane. A request that any worker may
 // serve speaks for all that wait in the shared lanes of its class.
 func (a *Arbiter) gate(in *ring, t drr.Target, r *request) drr.Answer {
+	if _, late := a.tooLate(in, r); late {
+		a.hopeless = append(a.hopeless, r)
+		return drr.Shut
+	}
 	switch {
 	case a.open(in, t, r):
 		return drr.Open

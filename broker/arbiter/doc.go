@@ -60,6 +60,14 @@
 // counted among those that may be busy. It is there nevertheless: requests that
 // only it may serve wait, and no grace of theirs runs out.
 //
+// # Shedding
+//
+// In a class that sheds, a request is ended when it is next in its lane and its
+// prompt alone would take the fastest worker that may get it past its deadline.
+// Speeds are declared, or learned from what workers report; while none is known
+// nothing is shed. It is not charged. What waits behind blocked heads is not looked
+// at: it runs into its deadline, or is shed when its turn comes.
+//
 // # Displacement
 //
 // When a class that displaces is full, a request of a higher strict tier is taken

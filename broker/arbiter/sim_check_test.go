@@ -19,6 +19,7 @@ func (w *world) check(ev Event, acts []Action) {
 	}
 	for i := range out {
 		w.checkEligible(&out[i])
+		w.checkInTime(&out[i])
 	}
 	w.checkOrder(out)
 	w.checkDisplaced(ev)

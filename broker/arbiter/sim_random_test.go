@@ -57,6 +57,7 @@ func (w *world) randomClass(name string) policy.Class {
 		c.EstimateOutput = w.chance(2)
 		w.corrected = true
 	}
+	c.Shed = c.Order == policy.EDF && w.chance(2)
 	c.Displace = w.chance(2)
 	if w.chance(3) {
 		c.Tenants = true

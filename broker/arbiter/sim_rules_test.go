@@ -22,3 +22,27 @@ func (w *world) checkDisplaced(ev Event) {
 		}
 	}
 }
+
+// checkInTime: what is handed out in a class that sheds can still be in time, as
+// far as speeds are known, which this step has not changed.
+func (w *world) checkInTime(h *HandOut) {
+	r := w.arb.requests[h.Claim.ID]
+	if !r.cls.Shed || r.Deadline == 0 {
+		return
+	}
+	fastest := 0.0
+	for _, wk := range w.arb.fleet.byName {
+		pinned := r.ask != nil && r.ask.pin != nil
+		if wk.live && mayServeModel(r, wk) && (!pinned || wk == r.ask.pin) {
+			fastest = max(fastest, wk.speed())
+		}
+	}
+	left := float64(r.Deadline-w.arb.now) / 1e9
+	if fastest > 0 && float64(r.Cost())/fastest > left+1e-6 {
+		w.fail("%d is handed out %.3f s before its deadline, and needs %.3f s", r.Seq, left, float64(r.Cost())/fastest)
+	}
+}
+
+func mayServeModel(r *request, wk *worker) bool {
+	return r.ring().model == "" || wk.serves(r.ring().model)
+}

@@ -39,7 +39,7 @@ func (t *tally) mustAllHappen(tt *testing.T) {
 	}
 	for _, reason := range []wire.Reason{
 		wire.InvalidRequest, wire.ModelNotFound, wire.QueueFull, wire.Cancelled, wire.WorkerLost, wire.AttemptsExhausted, wire.NoWorker,
-		wire.WorkerGone, wire.DeadlineExceeded, wire.Displaced,
+		wire.WorkerGone, wire.DeadlineExceeded, wire.Displaced, wire.Shed,
 	} {
 		if t.Reasons[reason] == 0 {
 			tt.Errorf("the simulation never ended a request with %s", reason)
