@@ -128,6 +128,9 @@ func (a *assembly) catchUp(last bool) {
 	}
 }
 
+// take takes a message in its turn. A final message that tells of a failure may
+// have the index of the chunk before it: a worker that is cut off in the middle
+// of a chunk does not know whether that has arrived.
 func (a *assembly) take(m wire.ResultMessage, p payload) {
 	if a.ended() {
 		return
@@ -138,7 +141,7 @@ func (a *assembly) take(m wire.ResultMessage, p payload) {
 	}
 	r := a.run(m.Origin)
 	switch next := r.next(); {
-	case m.Index < next || r.gap > 0 && !m.Final:
+	case !m.Final && (m.Index < next || r.gap > 0):
 		return // a repetition, or of no use any more
 	case m.Index > next && r.gap == 0:
 		r.gap = m.Index

@@ -29,6 +29,8 @@ var assemblyScripts = []struct {
 	{"whole", false, false, "f 1 0 body; next", "ok 1 body"},
 	{"a second final is dropped", false, false, "f 1 0 one; f 2 0 two; e 0 0 cancelled; next", "ok 1 one"},
 	{"a failure after chunks", false, false, "c 1 0 a; e 1 1 engine_error; next", "1/0 a, engine_error attempt 1"},
+	{"a failure with the index of a chunk that was not known to arrive", false, false, "c 1 0 a; c 1 1 b; e 1 1 deadline_exceeded; next",
+		"1/0 a, 1/1 b, deadline_exceeded attempt 1"},
 	{"the broker's own end", false, false, "e 0 0 queue_full; next", "queue_full attempt 0"},
 	{"the broker ends a stream", false, false, "c 1 0 a; next; e 0 0 cancelled; next", "1/0 a, wait, cancelled attempt 0"},
 	{"repeated chunks are dropped", false, false, "c 1 0 a; c 1 0 a; c 1 1 b; c 1 0 a; f 1 2 -; next", "1/0 a, 1/1 b, ok 1 -"},
