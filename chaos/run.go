@@ -75,6 +75,9 @@ func chaos(ctx context.Context, o options, w io.Writer) (*check.Report, error) {
 		}
 		o.dir = dir
 	}
+	if err := os.MkdirAll(o.dir, 0o755); err != nil {
+		return nil, fmt.Errorf("--dir: %w", err)
+	}
 	r := &run{o: o, out: &printer{w: w}}
 	r.out.line("chaos: seed %d, %d faults, %.0f requests/s, in %s", o.seed, o.faults, o.rate, o.dir)
 	defer r.close()

@@ -5,11 +5,13 @@ package load
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"fairlead/chaos/check"
 	"fairlead/client"
@@ -212,8 +214,10 @@ func why(err error) string {
 	switch {
 	case errors.As(err, &e):
 		return string(e.Reason)
+	case errors.Is(err, jetstream.ErrNoStreamResponse), errors.Is(err, nats.ErrNoResponders):
+		return "no leader of REQ"
 	case errors.Is(err, context.DeadlineExceeded):
-		return "no answer of the store"
+		return "no answer of REQ"
 	}
-	return fmt.Sprintf("%T", errors.Unwrap(err))
+	return err.Error()
 }
