@@ -78,6 +78,7 @@ func (a *Arbiter) handOut(r *request, w *worker, rk int, backlogged bool) {
 	a.free--
 	cost, c, b := r.Cost(), r.cls, r.booking
 	b.charged, b.shared = c.ring.sched.Charged(), backlogged
+	c.largest = max(c.largest, b.charged)
 	c.running++
 	c.dispatched++
 	c.tokens += cost

@@ -102,7 +102,7 @@
 //
 //   - A request that comes back re-enters its lane under its original key, with
 //     the next attempt number, and its class gets back what it was charged, as
-//     far as its credit stays within a quantum and that cost.
+//     far as its credit stays within a quantum and the largest charge.
 //   - A request that nobody may serve never reaches the ring: it costs and earns
 //     its class nothing.
 //   - Attempt numbers rise and are never reused, whoever leads: what carries the

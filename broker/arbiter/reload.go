@@ -42,7 +42,7 @@ func (c *class) inherit(old []*class) {
 	for _, o := range old {
 		if o.Name == c.Name {
 			c.dispatched, c.completed, c.failed = o.dispatched, o.completed, o.failed
-			c.tokens, c.shared, c.drain, c.output = o.tokens, o.shared, o.drain, o.output
+			c.tokens, c.shared, c.drain, c.output, c.largest = o.tokens, o.shared, o.drain, o.output, o.largest
 		}
 	}
 }

@@ -42,6 +42,7 @@ type class struct {
 	failed     uint64
 	tokens     int64 // dispatched
 	shared     int64 // charged, while every class of the ring was backlogged
+	largest    int64 // charge for a request
 	output     mean  // tokens of a request, as engines report them
 	drain      drain
 	yielding   yielding             // with displace

@@ -7,9 +7,16 @@ import (
 )
 
 // charge corrects what the class and the tenant of a request were charged for
-// the attempt of a booking, by tokens of either sign; nil when there is none.
+// the attempt of a booking, by tokens of either sign; nil when there is none. What
+// is given back lifts the credit of a class no higher than a quantum and its largest
+// charge, which is all that it may have by itself: one whose requests are given back
+// again and again earns on every visit, and must not save that up.
 func (a *Arbiter) charge(r *request, b *booking, tokens int64) {
 	c := r.cls
+	if tokens < 0 {
+		most := c.Quantum + max(c.largest, -tokens) - c.ring.sched.Deficit(c.index)
+		tokens = -min(-tokens, max(0, most))
+	}
 	c.ring.sched.Charge(c.index, r.Tenant, tokens)
 	if b != nil && b.shared {
 		c.shared = max(0, c.shared+tokens)
