@@ -48,6 +48,7 @@ func (l *loop) take(m *nats.Msg) {
 		l.unreadable[seq] = true
 		return
 	}
+	l.epoch = max(l.epoch, e.claim.Epoch) // whoever was deposed before commands nothing here
 	e.job = l.newJob(e, m.Reply)
 	l.ledger.add(e)
 	l.beat.changed()

@@ -54,6 +54,14 @@ func (c *cleaner) startAt(first uint64) {
 	c.purged = first
 }
 
+// readTo says that REQ has been read up to a sequence: what was not seen is gone.
+func (c *cleaner) readTo(last uint64) {
+	c.mu.Lock()
+	c.reqs.skipTo(last + 1)
+	c.mu.Unlock()
+	c.hint()
+}
+
 func (c *cleaner) arrived(id uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

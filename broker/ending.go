@@ -119,8 +119,11 @@ func (t *term) dropClaims(ctx context.Context, seqs ...uint64) bool {
 // syncDone answers once everything in DONE that was stored before now has been
 // delivered to the loop.
 func (t *term) syncDone(ctx context.Context, answer arbiter.Event) {
-	if t.intake.doneToEnd(ctx) == nil {
+	switch err := t.intake.doneToEnd(ctx); {
+	case err == nil:
 		t.post(answer)
+	case errors.Is(err, errHole):
+		t.fail(err)
 	}
 }
 

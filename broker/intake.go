@@ -30,6 +30,7 @@ type intake struct {
 type tail struct {
 	stream string
 	seq    atomic.Uint64 // the last one delivered
+	end    uint64        // the last one that the leader reported when reading began
 	moved  chan struct{} // a hint that seq has risen
 }
 
@@ -89,7 +90,21 @@ func (in *intake) consume(ctx context.Context, x *tail, headersOnly bool, handle
 	in.mu.Lock()
 	in.stops = append(in.stops, stop)
 	in.mu.Unlock()
-	return x.reach(ctx, st, r.Last)
+	x.end = r.Last
+	return x.reach(ctx, st, x.end)
+}
+
+// errHole says that messages vanished before they were delivered: another leader
+// has cleaned.
+var errHole = errors.New("recovering anew: messages vanished before this leader had read them")
+
+// whole refuses a read of DONE that ended before last: what vanished may have
+// been an outcome, and only a recovery from the start can tell.
+func (x *tail) whole(last uint64) error {
+	if x.seq.Load() < last {
+		return fmt.Errorf("%s up to %d: %w", x.stream, last, errHole)
+	}
+	return nil
 }
 
 const (
@@ -156,17 +171,23 @@ func (x *tail) reach(ctx context.Context, st *store.Store, last uint64) error {
 
 // readDone reads DONE from its first message on.
 func (in *intake) readDone(ctx context.Context) error {
-	return in.consume(ctx, in.done, false, in.onDone)
+	if err := in.consume(ctx, in.done, false, in.onDone); err != nil {
+		return err
+	}
+	return in.done.whole(in.done.end)
 }
 
-// doneToEnd waits until what DONE holds now has been delivered. It fails only
-// when the context ends.
+// doneToEnd waits until what DONE holds now has been delivered. It fails when the
+// context ends, or with errHole.
 func (in *intake) doneToEnd(ctx context.Context) error {
 	r, err := in.rangeOf(ctx, in.done.stream)
 	if err != nil {
 		return err
 	}
-	return in.done.reach(ctx, in.term.b.store, r.Last)
+	if err := in.done.reach(ctx, in.term.b.store, r.Last); err != nil {
+		return err
+	}
+	return in.done.whole(r.Last)
 }
 
 func (in *intake) onDone(m jetstream.Msg) {

@@ -205,6 +205,8 @@ func (t *term) note(ev arbiter.Event) {
 	case arbiter.Arrived:
 		t.reply.id, t.reply.to = ev.ID, ev.Request.ReplyTo
 		t.clean.arrived(ev.ID)
+	case arbiter.Recovered:
+		t.clean.readTo(t.intake.req.end)
 	case arbiter.Done:
 		t.clean.seen(ev.Seq, ev.Done.ID, ev.Done.Status)
 	}

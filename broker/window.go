@@ -38,13 +38,22 @@ func (w *window) see(id uint64) {
 	if id < w.next {
 		return
 	}
+	w.skipTo(id)
 	w.grow(id)
-	for skipped := w.next; skipped < id; skipped++ {
-		i, bit := w.at(skipped)
+	w.next = id + 1
+}
+
+// skipTo says that the sequences from the newest seen up to next hold nothing.
+func (w *window) skipTo(next uint64) {
+	if next <= w.next {
+		return
+	}
+	w.grow(next)
+	for ; w.next < next; w.next++ {
+		i, bit := w.at(w.next)
 		w.over[i] |= bit
 		w.gone[i] |= bit
 	}
-	w.next = id + 1
 	w.settle()
 }
 

@@ -46,6 +46,13 @@ func TestWindow(t *testing.T) {
 				o.next = id + 1
 				w.see(id)
 			},
+			"skip": func(t *rapid.T) {
+				next := o.next + rapid.Uint64Range(0, 70).Draw(t, "to")
+				for ; o.next < next; o.next++ {
+					o.over[o.next], o.gone[o.next] = true, true
+				}
+				w.skipTo(next)
+			},
 			"finish": func(t *rapid.T) {
 				if o.next == from {
 					t.Skip("nothing seen")

@@ -19,6 +19,8 @@ func (a *Arbiter) done(ev Done) {
 	current := a.settleBooking(r, d)
 	a.learn(r, d)
 	switch {
+	case r == nil && d.ID > a.highest:
+		// Never seen here, so another broker may lead without this one knowing.
 	case r == nil || r.state == over:
 		a.late(r, d)
 		a.emit(ReleaseDone{Seq: ev.Seq})
@@ -31,7 +33,7 @@ func (a *Arbiter) done(ev Done) {
 		a.finish(r, d, current)
 	default: // the failure of an attempt that has been superseded
 		a.late(r, d)
-		a.outdated(r, ev.Seq)
+		a.outdated(r, ev)
 	}
 }
 
@@ -78,13 +80,14 @@ func (r *request) keep(seq uint64) {
 }
 
 // outdated deals with a message of DONE about an earlier attempt: its number must
-// outlive the claim, which the agent removes, until a newer claim is stored.
-func (a *Arbiter) outdated(r *request, seq uint64) {
-	if r.state == running {
-		a.emit(ReleaseDone{Seq: seq})
+// outlive the claim, which the agent removes, until a newer claim is stored. An
+// attempt that this arbiter never handed out is a newer leader's: it stays.
+func (a *Arbiter) outdated(r *request, ev Done) {
+	if r.state == running && ev.Done.Attempt < r.attempt {
+		a.emit(ReleaseDone{Seq: ev.Seq})
 		return
 	}
-	r.keep(seq)
+	r.keep(ev.Seq)
 }
 
 // returned puts a request back that its worker could not serve.
@@ -92,7 +95,7 @@ func (a *Arbiter) returned(r *request, ev Done, current bool) {
 	a.pause(&ev.Done)
 	switch {
 	case !current:
-		a.outdated(r, ev.Seq)
+		a.outdated(r, ev)
 	case r.state == placing:
 		r.booking.settled, r.booking.returned = true, ev.Seq // goes back when its claim is known to be stored
 	case r.state == judged:
@@ -118,8 +121,14 @@ func (a *Arbiter) pause(d *wire.Done) {
 	a.hold(w, max(w.holdUntil, w.refusedTo))
 }
 
-// giveBack ends an attempt that its worker did not want.
+// giveBack ends an attempt that its worker did not want. One that had begun to
+// answer does not run again behind the client's back.
 func (a *Arbiter) giveBack(r *request) {
+	if r.booking.first && r.retry != wire.RetryAlways {
+		a.leaveRunning(r)
+		a.judge(r, wire.WorkerLost, "its worker gave it back after it had begun to answer")
+		return
+	}
 	a.emit(Notice{Kind: NoticeReturned, Model: r.ring().model, Class: r.cls.Name, ID: r.Seq, Worker: r.booking.worker.name})
 	a.leaveRunning(r)
 	a.putBack(r, r.booking)
@@ -135,6 +144,9 @@ func (a *Arbiter) finish(r *request, d *wire.Done, current bool) {
 			claims = append(claims, b.claim)
 			a.stop(b, overtaken)
 		}
+	}
+	if b != nil && current && b.orphaned && b.claim != 0 {
+		claims = append(claims, b.claim) // its agent is gone and will not remove it
 	}
 	if r.state == judged {
 		a.acquit(r)

@@ -23,6 +23,7 @@ type Options struct {
 
 const (
 	dedupWindow      = 30 * time.Second
+	deadWindow       = 24 * time.Hour
 	defaultResMaxAge = time.Hour
 	defaultBytes     = 1 << 30
 	maxConsumers     = 100_000 // one for each agent on WORK
@@ -70,6 +71,7 @@ func (s *Store) Configs(o Options) []jetstream.StreamConfig {
 	done.Description = "what has finished"
 	res.Description, res.MaxAge, res.MaxBytes, res.Discard = "results nobody waited for", o.ResMaxAge, o.ResBytes, jetstream.DiscardOld
 	dead.Description, dead.MaxBytes = "requests given up", o.DeadBytes
+	dead.Duplicates = deadWindow // a leader may take that long to finish what another began
 	policy := base(n.StreamPOLICY())
 	policy.Description, policy.MaxMsgsPerSubject, policy.Discard = "the policy that brokers follow, and those before it", policyVersions, jetstream.DiscardOld
 	return []jetstream.StreamConfig{req, work, done, res, dead, policy}
