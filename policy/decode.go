@@ -14,6 +14,8 @@ type decoder struct {
 	file    string
 	anchors map[string]ast.Node
 	errs    Errors
+	// What is legal and surely not meant; of no meaning when there are errors.
+	warnings []Warning
 }
 
 // A node is a value with the path of fields that leads to it. Its value is nil

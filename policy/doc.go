@@ -41,7 +41,8 @@
 // A policy from Parse or Default resolves every name and count to a class, has
 // finite numbers in the documented ranges only, and no class that no request
 // can reach. It is not promised that it is wise: a threshold may be too high to
-// matter, a quantum larger than any request.
+// matter, a quantum larger than any request. What can be told from the file alone
+// is in Warnings.
 //
 // The package is pure: it reads no file and no clock, and Resolve allocates
 // nothing. A Policy is not copied on use; nobody may change it once shared.

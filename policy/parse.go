@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -14,6 +16,10 @@ func Parse(file string, data []byte) (*Policy, error) {
 		d.errs.sort()
 		return nil, d.errs
 	}
+	slices.SortStableFunc(d.warnings, func(a, b Warning) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	p.warnings = d.warnings
 	return p, nil
 }
 
@@ -57,6 +63,7 @@ func (d *decoder) models(root object) map[string]*Profile {
 		}
 		if o, ok := d.object(e.node, &profileSchema); ok {
 			models[e.key] = d.profile(o)
+			d.warnModel(e)
 		}
 	}
 	return models
@@ -71,6 +78,9 @@ func (d *decoder) profile(o object) *Profile {
 	p.Buckets = m.readBuckets()
 	p.Classes = m.readClasses()
 	m.check(p.DefaultFamily)
+	if len(o.d.errs) == 0 {
+		m.warn(p)
+	}
 	return p
 }
 

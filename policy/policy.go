@@ -10,6 +10,8 @@ type Policy struct {
 	// Models maps an exact model name to the profile that replaces Root
 	// wholesale: nothing is inherited.
 	Models map[string]*Profile
+
+	warnings []Warning // of the file
 }
 
 // Profile is everything the arbiter must know to queue one model's requests.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -88,6 +89,47 @@ func TestBad(t *testing.T) {
 	}
 }
 
+// withoutWarnings leaves out of a comparison what has positions in a file.
+var withoutWarnings = cmpopts.IgnoreUnexported(Policy{})
+
+// TestWarnings holds one file for each kind of warning, and what the user reads.
+func TestWarnings(t *testing.T) {
+	for path, data := range files(t, "testdata/warn/*.yaml") {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			p, err := Parse(filepath.Base(path), data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := ""
+			for _, w := range p.Warnings() {
+				text += w.String() + "\n"
+			}
+			if text == "" {
+				t.Error("no warning")
+			}
+			golden(t, path, text)
+		})
+	}
+}
+
+// TestNothingToWarnOf: neither the samples of the reference nor the examples are
+// surely wrong, nor is a policy without a file.
+func TestNothingToWarnOf(t *testing.T) {
+	all := files(t, "../examples/*.yaml")
+	for _, name := range []string{"cached-uncached", "first-attempt-retry", "premium-regular", "settings-only"} {
+		path := "testdata/good/" + name + ".yaml"
+		all[path] = files(t, path)[path]
+	}
+	for path, data := range all {
+		for _, w := range mustParse(t, data).Warnings() {
+			t.Errorf("%s: %v", path, w)
+		}
+	}
+	if w := Default().Warnings(); w != nil {
+		t.Errorf("the default policy: %v", w)
+	}
+}
+
 func TestTooLarge(t *testing.T) {
 	_, err := Parse("big.yaml", bytes.Repeat([]byte("#"), maxFile+1))
 	want := "big.yaml:1:1: the file has 1048577 bytes; give at most 1 MiB"
@@ -101,7 +143,7 @@ func TestEncodings(t *testing.T) {
 	path := "testdata/good/cached-uncached.yaml"
 	plain := files(t, path)[path]
 	windows := append([]byte("\ufeff"), bytes.ReplaceAll(plain, []byte("\n"), []byte("\r\n"))...)
-	if diff := cmp.Diff(mustParse(t, plain), mustParse(t, windows)); diff != "" {
+	if diff := cmp.Diff(mustParse(t, plain), mustParse(t, windows), withoutWarnings); diff != "" {
 		t.Errorf("(-plain +windows):\n%s", diff)
 	}
 	_, err := Parse("w.yaml", bytes.Replace(windows, []byte("2048"), []byte("0"), 1))
@@ -125,7 +167,7 @@ func TestExamplesMeanTheSamples(t *testing.T) {
 		all := files(t, "testdata/good/"+name)
 		sample := mustParse(t, all["testdata/good/"+name])
 		example := mustParse(t, files(t, "../examples/"+name)["../examples/"+name])
-		if diff := cmp.Diff(sample, example); diff != "" {
+		if diff := cmp.Diff(sample, example, withoutWarnings); diff != "" {
 			t.Errorf("%s (-sample +example):\n%s", name, diff)
 		}
 	}

@@ -65,6 +65,9 @@ func newBroker(s *settings, nc *nats.Conn, log zerolog.Logger, reg prometheus.Re
 	if err != nil {
 		return nil, err
 	}
+	for _, w := range p.Warnings() {
+		log.Warn().Msg("policy: " + w.String())
+	}
 	names, err := wire.NewNames(s.namespace)
 	if err != nil {
 		return nil, err

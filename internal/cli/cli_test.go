@@ -193,6 +193,11 @@ func TestPolicyCheck(t *testing.T) {
 	if got.code != 0 || got.err != "" || !strings.Contains(got.out, "premium") || !strings.HasPrefix(got.out, "# "+good) {
 		t.Errorf("%+v", got)
 	}
+	odd := filepath.Join("..", "..", "policy", "testdata", "warn", "limits.yaml")
+	got = execute(t.Context(), "", "policy", "check", odd)
+	if got.code != 0 || !strings.Contains(got.err, "warning: "+odd+":9:") || !strings.Contains(got.out, "a_short") {
+		t.Errorf("%+v", got)
+	}
 	got = execute(t.Context(), "", "policy", "check", bad, good, "missing.yaml")
 	for _, part := range []string{"worker_selection", "no_such_field", bad + ":2:", "missing.yaml"} {
 		if !strings.Contains(got.err, part) {

@@ -22,7 +22,7 @@ func policyCommand() *cobra.Command {
 		Long: `Check policy files and print what they resolve to.
 
 Every error of every file is printed, with its line, its field, and what would
-be right; the exit code is then 1.`,
+be right; the exit code is then 1. What is legal and surely wrong is a warning.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: checkPolicies,
 	})
@@ -49,6 +49,9 @@ func checkPolicy(cmd *cobra.Command, file string) error {
 	p, err := policy.Parse(file, data)
 	if err != nil {
 		return err
+	}
+	for _, w := range p.Warnings() {
+		fmt.Fprintln(cmd.ErrOrStderr(), "warning:", w)
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "# %s\n", file)
 	return p.WriteTable(cmd.OutOrStdout())
