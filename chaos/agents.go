@@ -41,6 +41,10 @@ func (d *director) stopAgent(p *rig.Process, hold func()) error {
 	return err
 }
 
+// exitUnsettled is how an agent ends that could not give back its work in time,
+// because the store did not answer. It says so, and the broker sees to the rest.
+const exitUnsettled = 1
+
 // leave ends an agent cleanly. One that a poisoned request has killed meanwhile
 // is gone already.
 func (d *director) leave(p *rig.Process) error {
@@ -48,7 +52,7 @@ func (d *director) leave(p *rig.Process) error {
 		return nil
 	}
 	code, err := p.Stop(stopPatience)
-	if err == nil && code > 0 {
+	if err == nil && code > exitUnsettled {
 		err = fmt.Errorf("%s stopped with code %d", p.Name, code)
 	}
 	return err

@@ -142,7 +142,7 @@ func (l *Load) submit(c *client.Client, a ask) (*client.Pending, bool) {
 	}
 	if l.receipts[p.ID] == nil { // else the other frontend was first
 		l.receipts[p.ID] = &check.Receipt{
-			ID: p.ID, Stored: a.Stored, Always: a.Retry == retryAlways, Poison: a.poison, Tokens: a.tokens,
+			ID: p.ID, Stored: a.Stored, Always: a.Retry == retryAlways && !a.byID, Poison: a.poison, Tokens: a.tokens,
 			TTL: a.TTL > 0, Cancelled: a.cancel > 0,
 		}
 	}
