@@ -154,7 +154,8 @@ func (d *director) strikeNode(ctx context.Context, f plan.Fault, hold func()) er
 }
 
 // fullDisk leaves a node no room. A server that meets this gives up JetStream
-// until it is started again, which whoever frees the disk must do.
+// until it is started again, which whoever frees the disk must do; it does not
+// always end when it is asked to, so it is not asked.
 func (d *director) fullDisk(i int, hold func()) error {
 	free, err := d.rig.FillDisk(i)
 	hold()
@@ -164,7 +165,7 @@ func (d *director) fullDisk(i int, hold func()) error {
 	if err := free(); err != nil {
 		return err
 	}
-	return restart(d.rig.Nodes[i], func() {})
+	return kill(d.rig.Nodes[i], func() {})
 }
 
 func freeze(p *rig.Process, hold func()) error {
