@@ -25,6 +25,7 @@ type Broker struct {
 	ears     *listener
 	state    atomic.Pointer[condition]
 	policies *policies
+	term     atomic.Pointer[term] // the present one; nil while standing by
 }
 
 // condition is what a broker says of itself to the outside.
@@ -62,6 +63,7 @@ func New(cfg Config) (*Broker, error) {
 	}
 	b.ears = newListener(b)
 	b.policies = newPolicies(b)
+	factory{cfg.Registry}.register(newScrape(b))
 	b.set(roleStarting, 0, errors.New("the streams have not been checked yet"))
 	return b, nil
 }
@@ -140,7 +142,10 @@ func patient() *backoff.ExponentialBackOff {
 // lead runs one term to its end.
 func (b *Broker) lead(ctx context.Context, l *lease) {
 	b.set(roleRecovery, l.epoch, nil)
-	err := b.policies.begin(l).run(ctx)
+	t := b.policies.begin(l)
+	b.term.Store(t)
+	err := t.run(ctx)
+	b.term.Store(nil)
 	b.policies.end()
 	b.ears.listenFor(nil)
 	if ctx.Err() == nil {

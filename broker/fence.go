@@ -45,10 +45,12 @@ func (f *fence) guard(ctx context.Context, k int) error {
 		case <-ctx.Done():
 			return nil
 		case w := <-f.writes:
+			began := time.Now()
 			seq, err := f.publish(ctx, k, w)
 			if err != nil {
 				return quiet(ctx, err)
 			}
+			f.lease.b.metrics.fencedWrite(time.Since(began))
 			w.stored(seq)
 		}
 	}

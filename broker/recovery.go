@@ -38,8 +38,8 @@ func (t *term) recover(ctx context.Context) error {
 			return nil
 		}
 	}
+	t.ask(func() { t.recovery = time.Since(began) })
 	t.post(arbiter.Recovered{Saved: rings})
-	t.b.metrics.recovered(time.Since(began))
 	return nil
 }
 

@@ -17,24 +17,25 @@ import (
 // term is one broker's time as leader, from written guards to the loss of the
 // lease. Its loop owns the arbiter; see the package's documentation.
 type term struct {
-	b      *Broker
-	lease  *lease
-	group  *errgroup.Group
-	ctx    context.Context // ends with the term
-	cancel context.CancelFunc
-	arb    *arbiter.Arbiter
-	events chan arbiter.Event
-	asks   chan func() // questions for the loop
-	fence  *fence
-	clean  *cleaner
-	does   *jobs // verdicts to carry out, claims to delete
-	intake *intake
-	open   int // fenced writes under way
-	ctl    []*nats.Subscription
-	asked  map[uint64]*nats.Msg // cancels by token
-	token  uint64
-	broken error    // why the term must end
-	reply  struct { // of the request that arrived last: most refusals are for it
+	b        *Broker
+	lease    *lease
+	group    *errgroup.Group
+	ctx      context.Context // ends with the term
+	cancel   context.CancelFunc
+	arb      *arbiter.Arbiter
+	events   chan arbiter.Event
+	asks     chan func() // questions for the loop
+	fence    *fence
+	clean    *cleaner
+	does     *jobs // verdicts to carry out, claims to delete
+	intake   *intake
+	open     int // fenced writes under way
+	ctl      []*nats.Subscription
+	asked    map[uint64]*nats.Msg // cancels by token
+	token    uint64
+	recovery time.Duration // that the term began with
+	broken   error         // why the term must end
+	reply    struct {      // of the request that arrived last: most refusals are for it
 		id uint64
 		to string
 	}

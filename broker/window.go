@@ -102,6 +102,15 @@ func (w *window) scattered(most int) []uint64 {
 	return list
 }
 
+// kept counts the requests that are over and still in the stream.
+func (w *window) kept() int {
+	n := 0
+	for i := range w.over {
+		n += bits.OnesCount64(w.over[i] &^ w.gone[i])
+	}
+	return n
+}
+
 // deleted marks a request as gone that was deleted by itself.
 func (w *window) deleted(id uint64) {
 	if id < w.first || id >= w.next {

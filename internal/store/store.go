@@ -158,9 +158,11 @@ func (s *Store) leaderGet(ctx context.Context, stream string, req seqRequest) (M
 type Range struct {
 	First, Last uint64 // sequences; First = Last + 1 when empty
 	Messages    uint64
+	Bytes       uint64
+	MaxBytes    int64 // that it may have; -1 for no limit
 }
 
-// Range asks the leader of a stream for its first and last sequence.
+// Range asks the leader of a stream for its first and last sequence and its size.
 func (s *Store) Range(ctx context.Context, stream string) (Range, error) {
 	var resp struct {
 		Error *jetstream.APIError `json:"error"`
@@ -168,7 +170,11 @@ func (s *Store) Range(ctx context.Context, stream string) (Range, error) {
 			First    uint64 `json:"first_seq"`
 			Last     uint64 `json:"last_seq"`
 			Messages uint64 `json:"messages"`
+			Bytes    uint64 `json:"bytes"`
 		} `json:"state"`
+		Config struct {
+			MaxBytes int64 `json:"max_bytes"`
+		} `json:"config"`
 	}
 	if err := s.call(ctx, "STREAM.INFO."+stream, nil, &resp); err != nil {
 		return Range{}, fmt.Errorf("info of %s: %w", stream, err)
@@ -176,7 +182,8 @@ func (s *Store) Range(ctx context.Context, stream string) (Range, error) {
 	if resp.Error != nil {
 		return Range{}, fmt.Errorf("info of %s: %w", stream, resp.Error)
 	}
-	return Range{First: resp.State.First, Last: resp.State.Last, Messages: resp.State.Messages}, nil
+	st := resp.State
+	return Range{First: st.First, Last: st.Last, Messages: st.Messages, Bytes: st.Bytes, MaxBytes: resp.Config.MaxBytes}, nil
 }
 
 // Delete removes one message; one that is already gone is no error. The answer
