@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"fairlead/broker/arbiter"
@@ -88,25 +88,40 @@ func (p *policies) replaceOwn(own *policy.Policy) error {
 	return nil
 }
 
-// sync reads what is stored, and follows the store from there on, until the next
-// sync or stop. When nothing is stored, what was in force stays: a stream that was
-// lost drops nothing.
+// again bounds every sync but the first: a follower is at work already, and no
+// term waits long for a second opinion.
+const again = 500 * time.Millisecond
+
+// sync reads what is stored, and follows the store from there on, until stop. Only
+// the first time must it succeed. When nothing is stored, what was in force stays:
+// a stream that was lost drops nothing.
 func (p *policies) sync(ctx context.Context) error {
-	p.stop()
+	if p.follower != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, again)
+		defer cancel()
+	}
 	versions, err := p.shelf.All(ctx)
-	if err != nil {
+	switch {
+	case err != nil && p.follower != nil:
+		p.b.log.Debug().Err(err).Msg("the stored policy was not read again")
+		return nil
+	case err != nil:
 		return err
 	}
-	for _, v := range versions[p.lastGood(versions):] {
+	for _, v := range versions[lastGood(versions):] {
 		p.take(v)
+	}
+	if p.follower != nil {
+		return nil
 	}
 	return p.follow(ctx)
 }
 
 // lastGood is the place of the newest version that can be served; 0 without one.
-func (p *policies) lastGood(versions []storedpolicy.Version) int {
+func lastGood(versions []storedpolicy.Version) int {
 	for i := len(versions) - 1; i > 0; i-- {
-		if _, err := p.parse(versions[i]); err == nil {
+		if _, err := parse(versions[i]); err == nil {
 			return i
 		}
 	}
@@ -146,12 +161,12 @@ func (p *policies) onStored(m jetstream.Msg) {
 		return
 	}
 	p.take(storedpolicy.Read(store.Message{
-		Seq: meta.Sequence.Stream, Time: meta.Timestamp, Header: nats.Header(m.Headers()), Data: m.Data(),
+		Seq: meta.Sequence.Stream, Time: meta.Timestamp, Header: m.Headers(), Data: m.Data(),
 	}))
 }
 
 // parse reads a version; a drop is nil without an error.
-func (p *policies) parse(v storedpolicy.Version) (*policy.Policy, error) {
+func parse(v storedpolicy.Version) (*policy.Policy, error) {
 	if v.Drop() {
 		return nil, nil
 	}
@@ -162,18 +177,23 @@ func (p *policies) parse(v storedpolicy.Version) (*policy.Policy, error) {
 	return policy.Parse(name, v.Body)
 }
 
-// take puts the next version into force. One that cannot be served changes nothing.
+// take puts a version into force that is newer than those before. One that cannot
+// be served changes nothing.
 func (p *policies) take(v storedpolicy.Version) {
-	if v.Seq <= p.now.Load().read {
-		return
-	}
-	stored, err := p.parse(v)
+	stored, err := parse(v)
+	isNew := false
 	p.change(func(s *standing) {
+		if isNew = v.Seq > s.read; !isNew {
+			return
+		}
 		s.read, s.refused = v.Seq, err
 		if err == nil {
 			s.stored, s.version = stored, v
 		}
 	})
+	if !isNew {
+		return // read twice
+	}
 	log := p.b.log.With().Uint64("version", v.Seq).Str("author", v.Author).Time("stored", v.At).Logger()
 	switch {
 	case err != nil:
