@@ -1,12 +1,15 @@
 package cli_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 
+	"fairlead/broker"
+	"fairlead/internal/store"
 	"fairlead/internal/storedpolicy"
 	"fairlead/wire"
 )
@@ -122,5 +125,28 @@ func TestNoStoredPolicy(t *testing.T) {
 		if got := r.run(policyOne, args...); got.code != 1 || !strings.Contains(got.err, "blue_POLICY") || !strings.Contains(got.err, "broker") {
 			t.Errorf("%v without a stream: %+v", args, got)
 		}
+	}
+}
+
+// TestApplyToABroker is the same conversation with a broker.
+func TestApplyToABroker(t *testing.T) {
+	r := newRig(t)
+	b, err := broker.New(broker.Config{Conn: r.store.NC, Name: "b1", Names: r.store.Names, Streams: store.Options{Memory: true}})
+	must(t, err)
+	ctx, stop := context.WithCancel(r.ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- b.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		must(t, <-ended)
+	})
+	if got := r.run(policyOne, "policy", "apply", "-"); got.code != 0 || got.err != "in force, says leader b1\n" {
+		t.Errorf("apply: %+v", got)
+	}
+	if got := r.run("", "status"); !strings.Contains(got.out, "in force is stored version") || !strings.Contains(got.out, "stdin") {
+		t.Errorf("status: %+v", got)
+	}
+	if got := r.run("", "policy", "drop"); got.code != 0 || got.err != "in force is the default policy, says leader b1\n" {
+		t.Errorf("drop: %+v", got)
 	}
 }
