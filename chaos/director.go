@@ -197,7 +197,7 @@ func restart(p *rig.Process, hold func(), args ...string) error {
 	return err
 }
 
-func broken(mend func(), hold func()) error {
+func broken(mend, hold func()) error {
 	hold()
 	mend()
 	return nil

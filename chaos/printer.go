@@ -56,7 +56,7 @@ func (p *printer) result(r *result) {
 	p.violations(rep)
 	p.line("lost %d  mixed %d  stale %d", rep.Count(check.Lost), rep.Count(check.Mixed), rep.Count(check.Stale))
 	if len(rep.Violations) > 0 {
-		p.line("FAILED: seed %d; logs and stores are in %s", r.o.seed, r.dir)
+		p.line("FAILED: seed %d; logs and history.json are in %s", r.o.seed, r.dir)
 	}
 }
 

@@ -86,6 +86,9 @@ func chaos(ctx context.Context, o options, w io.Writer) (*check.Report, error) {
 	}
 	schedule := r.schedule()
 	d := r.play(ctx, schedule)
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("broken off, see %s: %w", o.dir, context.Cause(ctx))
+	}
 	report, err := r.judge(ctx, d)
 	if err != nil {
 		return nil, fmt.Errorf("the run cannot be judged, see %s: %w", o.dir, err)

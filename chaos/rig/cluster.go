@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -142,7 +143,7 @@ func (r *Rig) layAgents(o Options) error {
 	for i := range o.Agents {
 		worker := fmt.Sprintf("w%d", i+1)
 		args := []string{"--worker", worker, "--engine", "mock", "--slots", "6", "--model", "mock",
-			"--mock-token-time", "15ms", "--mock-jitter", "0.3", "--mock-seed", fmt.Sprint(o.Seed + uint64(i))}
+			"--mock-token-time", "15ms", "--mock-jitter", "0.3", "--mock-seed", strconv.FormatUint(o.Seed+uint64(i), 10)}
 		way, p, err := r.daemon("agent "+worker, "worker-agent", args...)
 		if err != nil {
 			return err

@@ -1,6 +1,7 @@
 package rig
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"net"
@@ -11,8 +12,9 @@ import (
 // that tries for ever to reach a dead server must not connect to itself.
 func listen() (net.Listener, error) {
 	var last error
+	var config net.ListenConfig
 	for range 200 {
-		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(10_000+rand.IntN(20_000))))
+		l, err := config.Listen(context.Background(), "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(10_000+rand.IntN(20_000))))
 		if err == nil {
 			return l, nil
 		}

@@ -59,7 +59,7 @@ func (p *proxy) set(s link) {
 
 func (p *proxy) breakLocked() {
 	for c := range p.conns {
-		c.Close()
+		end(c)
 	}
 }
 
@@ -72,7 +72,7 @@ func (p *proxy) close() {
 	p.change = make(chan struct{})
 	p.breakLocked()
 	p.mu.Unlock()
-	p.listener.Close()
+	end(p.listener)
 	p.wg.Wait()
 }
 
@@ -103,8 +103,11 @@ func (p *proxy) drop(c net.Conn) {
 	p.mu.Lock()
 	delete(p.conns, c)
 	p.mu.Unlock()
-	c.Close()
+	end(c)
 }
+
+// end closes what may be closed already.
+func end(c io.Closer) { _ = c.Close() }
 
 func (p *proxy) serve(c net.Conn) {
 	defer p.drop(c)
@@ -160,8 +163,8 @@ func (p *proxy) open() bool {
 
 // copy passes bytes on until one side ends, which ends the other.
 func (p *proxy) copy(to, from net.Conn) {
-	defer to.Close()
-	defer from.Close()
+	defer end(to)
+	defer end(from)
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := from.Read(buf)
