@@ -203,6 +203,9 @@ func (p *policies) take(v storedpolicy.Version) {
 		log.Info().Msg("stored policy dropped; this broker's own is in force")
 	default:
 		log.Info().Msg("stored policy in force; this broker's own does not count")
+		for _, w := range stored.Warnings() {
+			log.Warn().Msg("policy: " + w.String())
+		}
 	}
 }
 

@@ -41,6 +41,13 @@ func checkPolicies(cmd *cobra.Command, files []string) error {
 	return bad
 }
 
+// warn says what is legal in a policy and surely wrong.
+func warn(cmd *cobra.Command, p *policy.Policy) {
+	for _, w := range p.Warnings() {
+		fmt.Fprintln(cmd.ErrOrStderr(), "warning:", w)
+	}
+}
+
 func checkPolicy(cmd *cobra.Command, file string) error {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -50,9 +57,7 @@ func checkPolicy(cmd *cobra.Command, file string) error {
 	if err != nil {
 		return err
 	}
-	for _, w := range p.Warnings() {
-		fmt.Fprintln(cmd.ErrOrStderr(), "warning:", w)
-	}
+	warn(cmd, p)
 	fmt.Fprintf(cmd.OutOrStdout(), "# %s\n", file)
 	return p.WriteTable(cmd.OutOrStdout())
 }

@@ -59,7 +59,7 @@ started with, until another version is applied or "fairlead policy drop". Classe
 of the same name keep their queues and deficits. FILE may be - for stdin.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			v, err := readPolicy(args[0], cmd.InOrStdin())
+			v, err := readPolicy(cmd, args[0])
 			if err != nil {
 				return err
 			}
@@ -70,21 +70,25 @@ of the same name keep their queues and deficits. FILE may be - for stdin.`,
 	return cmd
 }
 
-// readPolicy reads and checks a policy file.
-func readPolicy(file string, stdin io.Reader) (storedpolicy.Version, error) {
+// readPolicy reads and checks a policy file; - is stdin.
+func readPolicy(cmd *cobra.Command, file string) (storedpolicy.Version, error) {
 	v := storedpolicy.Version{File: filepath.Base(file)}
 	var err error
 	if file == "-" {
 		v.File = "stdin"
-		v.Body, err = io.ReadAll(stdin)
+		v.Body, err = io.ReadAll(cmd.InOrStdin())
 	} else {
 		v.Body, err = os.ReadFile(file)
 	}
 	if err != nil {
 		return v, err
 	}
-	_, err = policy.Parse(file, v.Body)
-	return v, err
+	p, err := policy.Parse(file, v.Body)
+	if err != nil {
+		return v, err
+	}
+	warn(cmd, p)
+	return v, nil
 }
 
 // put stores a version, prints its number, and says whether the leader took it.

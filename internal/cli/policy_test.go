@@ -117,8 +117,9 @@ func TestNoStoredPolicy(t *testing.T) {
 	if got := r.run("", "policy", "history"); got.code != 0 || strings.Count(got.out, "\n") != 1 {
 		t.Errorf("history: %+v", got)
 	}
-	if got := r.run(policyOne, "policy", "apply", "-"); got.code != 0 || !strings.Contains(got.err, "no leader") {
-		t.Errorf("apply without a leader: %+v", got)
+	doubtful := filepath.Join("..", "..", "policy", "testdata", "warn", "zero.yaml")
+	if got := r.run("", "policy", "apply", doubtful); got.code != 0 || !strings.Contains(got.err, "no leader") || !strings.Contains(got.err, "warning: "+doubtful) {
+		t.Errorf("a doubtful policy, without a leader: %+v", got)
 	}
 	must(t, r.store.JS.DeleteStream(r.ctx, r.store.Names.StreamPOLICY()))
 	for _, args := range [][]string{{"policy", "history"}, {"policy", "apply", "-"}} {
