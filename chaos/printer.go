@@ -31,6 +31,7 @@ func (p *printer) line(format string, args ...any) {
 type result struct {
 	o        options
 	schedule []plan.Fault
+	spared   int // faults that were not struck
 	counts   load.Counts
 	report   *check.Report
 	took     time.Duration
@@ -42,7 +43,7 @@ func (p *printer) result(r *result) {
 	p.line("")
 	p.line("seed          %d", r.o.seed)
 	p.line("took          %v", r.took.Round(time.Second))
-	p.line("faults        %d: %s", len(r.schedule), tally(plan.Count(r.schedule)))
+	p.line("faults        %d, %d of them skipped: %s", len(r.schedule), r.spared, tally(plan.Count(r.schedule)))
 	p.line("asked         %d, not acknowledged %s", r.counts.Asked, orNone(tally(r.counts.Refused)))
 	p.line("asked twice   %d, of them under two ids %d", r.counts.AskedAgain, r.counts.TwoIDs)
 	p.line("cancels       %s", orNone(tally(r.counts.Cancels)))

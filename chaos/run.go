@@ -93,7 +93,7 @@ func chaos(ctx context.Context, o options, w io.Writer) (*check.Report, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the run cannot be judged, see %s: %w", o.dir, err)
 	}
-	r.out.result(&result{o: o, schedule: schedule, counts: r.load.Counts(), report: report, took: time.Since(began), dir: o.dir})
+	r.out.result(&result{o: o, schedule: schedule, spared: d.spared, counts: r.load.Counts(), report: report, took: time.Since(began), dir: o.dir})
 	if len(report.Violations) > 0 {
 		return report, errViolations
 	}
