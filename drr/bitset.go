@@ -7,9 +7,8 @@ type bitset []uint64
 
 func newBitset(n int) bitset { return make(bitset, (n+63)/64) }
 
-func (b bitset) set(i int)      { b[i/64] |= 1 << (i % 64) }
-func (b bitset) unset(i int)    { b[i/64] &^= 1 << (i % 64) }
-func (b bitset) has(i int) bool { return b[i/64]>>(i%64)&1 != 0 }
+func (b bitset) set(i int)   { b[i/64] |= 1 << (i % 64) }
+func (b bitset) unset(i int) { b[i/64] &^= 1 << (i % 64) }
 
 // next returns the smallest element that is at least i, or a number beyond every element.
 func (b bitset) next(i int) int {

@@ -21,7 +21,6 @@ type rig struct {
 	busy     []bool   // by worker, and for shared lanes
 	seq      uint64
 	now      int64
-	charged  bool // by anything but a dispatch
 	refunded bool
 	allShut  bool // the gate says so when it is true
 	largest  int64

@@ -17,7 +17,7 @@ type pace struct{ tokens, seconds float64 }
 // paceMemory is how many requests a pace looks back on, about.
 const paceMemory = 32
 
-func (p *pace) add(tokens int64, ms int64) {
+func (p *pace) add(tokens, ms int64) {
 	const keep = 1 - 1.0/paceMemory
 	p.tokens = p.tokens*keep + float64(tokens)
 	p.seconds = p.seconds*keep + float64(ms)/1000
