@@ -113,20 +113,42 @@ func (t *term) onStatus(m *nats.Msg) {
 	var q wire.StatusRequest
 	if len(m.Data) > 0 {
 		if err := json.Unmarshal(m.Data, &q); err != nil {
-			t.respond(m, wire.CancelReply{Error: `body: want nothing, or {"ids": [123]}`})
+			t.respond(m, wire.BrokerStatus{Error: `body: want nothing, {"ids": [123]} or {"explain": {"id": 123}}`})
 			return
 		}
 	}
 	t.ask(func() {
-		var s wire.BrokerStatus
-		if len(q.IDs) > 0 {
-			s = wire.BrokerStatus{Epoch: t.lease.epoch, Recovered: t.arb.Recovered(), Requests: t.arb.Requests(time.Now(), q.IDs)}
-		} else {
+		s := wire.BrokerStatus{Epoch: t.lease.epoch, Recovered: t.arb.Recovered()}
+		switch {
+		case q.Explain != nil:
+			s.Explain = t.explain(q.Explain)
+		case len(q.IDs) > 0:
+			s.Requests = t.arb.Requests(time.Now(), q.IDs)
+		default:
 			s = t.arb.Status(time.Now())
 		}
 		s.Leader, s.Policy = t.b.cfg.Name, t.b.policies.status()
 		t.respond(m, s)
 	})
+}
+
+// explain answers for a request in the system, or for the message of one that
+// nobody has asked.
+func (t *term) explain(q *wire.ExplainRequest) *wire.Explanation {
+	if q.ID != 0 {
+		x := t.arb.Explain(q.ID)
+		return &x
+	}
+	m := wire.Message{Subject: t.b.cfg.Names.Req(q.Class), Header: wire.Header{}, Size: max(1, q.Size)}
+	for key, value := range q.Headers {
+		m.Header[key] = []string{value}
+	}
+	req, refusal := t.b.rules.ParseRequest(m)
+	if refusal != nil {
+		return &wire.Explanation{Prospect: wire.ProspectRefused, Reason: refusal.Reason, Why: refusal.Detail}
+	}
+	x := t.arb.ExplainNew(req)
+	return &x
 }
 
 func (t *term) onModels(m *nats.Msg) {

@@ -156,6 +156,7 @@ func TestByHand(t *testing.T) {
 	w.awaitState(c, s.ask(pinned), wire.StateEnded)
 	waits := s.ask(strings.ReplaceAll(pinned, "gpu-1", "gpu-2"))
 	has(t, s.run(with(take("see where a request is"), waits)), `"state":"queued"`, fmt.Sprint(waits))
+	has(t, s.run(with(take("see why a request waits"), waits)), `"lane":"gpu-2"`, "no worker takes work for it")
 	ear := s.start(with(take("wait for a result as it comes"), waits))
 	ear.writes(ear.log, "Subscribing on")
 	w.agent("gpu-2", "--model", "llama").ready()

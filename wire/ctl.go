@@ -25,9 +25,11 @@ type CancelReply struct {
 }
 
 // StatusRequest asks the leader on ctl.status for its state; an empty body asks
-// for classes and workers. With ids it answers for these requests alone.
+// for classes and workers. With ids it answers for these requests alone, and with
+// explain for that one.
 type StatusRequest struct {
-	IDs []uint64 `json:"ids,omitempty"`
+	IDs     []uint64        `json:"ids,omitempty"`
+	Explain *ExplainRequest `json:"explain,omitempty"`
 }
 
 // RequestState is where a request is.
@@ -50,6 +52,8 @@ type BrokerStatus struct {
 	Classes   []ClassStatus   `json:"classes,omitempty"`
 	Workers   []WorkerStatus  `json:"workers,omitempty"`
 	Requests  []RequestStatus `json:"requests,omitempty"`
+	Explain   *Explanation    `json:"explain,omitempty"`
+	Error     string          `json:"error,omitempty"` // why the question could not be read
 }
 
 // PolicySource is where a policy came from.

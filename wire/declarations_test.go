@@ -111,6 +111,8 @@ func typeName(e ast.Expr) string {
 		return typeName(e.X) + "?"
 	case *ast.ArrayType:
 		return "[]" + typeName(e.Elt)
+	case *ast.MapType:
+		return "map[" + typeName(e.Key) + "]" + typeName(e.Value)
 	}
 	return "?"
 }

@@ -65,6 +65,7 @@ type Arbiter struct {
 	judged   fifo[*request] // waiting for a guard to store their verdict
 	verdicts map[uint64]*verdict
 	hopeless []*request // heads that the present call of Next found too late
+	unseen   []Done     // about requests beyond highest
 	nowaits  []*request // must be dispatched in this step or refused
 	expiry   deadlines
 	losses   map[uint64][]*booking // by SyncDone token

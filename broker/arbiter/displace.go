@@ -61,9 +61,19 @@ const mostDisplaced = 8
 // makeRoom displaces what waits in tiers below a new request until its class is
 // not full any more; false, and nothing has changed, if that does not do.
 func (a *Arbiter) makeRoom(r *request) bool {
+	yield := a.roomFor(r)
+	for _, v := range yield {
+		a.displace(v, r)
+	}
+	return yield != nil
+}
+
+// roomFor takes out who is to make room for a new request of a class that is
+// full; nil, and nothing has changed, when nobody is.
+func (a *Arbiter) roomFor(r *request) []*request {
 	c := r.cls
 	if !c.Displace || r.nowait {
-		return false
+		return nil
 	}
 	n := c.waiting()
 	var yield []*request
@@ -75,16 +85,13 @@ func (a *Arbiter) makeRoom(r *request) bool {
 		yield = append(yield, v)
 		n = less(n, v)
 	}
-	if c.full(n) != "" {
-		for _, v := range yield {
-			heap.Push(&c.yielding, seat{v.Strict, v.Seq})
-		}
-		return false
+	if c.full(n) == "" {
+		return yield
 	}
 	for _, v := range yield {
-		a.displace(v, r)
+		a.mayYield(v)
 	}
-	return true
+	return nil
 }
 
 // yields takes out the next request to make room for one of a tier, nil when

@@ -108,7 +108,8 @@
 //   - Attempt numbers rise and are never reused, whoever leads: what carries the
 //     highest (a claim in WORK or a message in DONE) is dropped only after a newer
 //     claim is stored or the request is over.
-//   - Every message in DONE is released in the end, by [Finish] or [ReleaseDone].
+//   - Every message in DONE is released in the end, by [Finish] or [ReleaseDone];
+//     one about a request beyond all that were read, when a later one is.
 //   - The first outcome wins; whatever comes later is counted and dropped. A
 //     superseded attempt's failure is never an outcome.
 //   - Every cancel is answered once; "found" only after its verdict is stored.

@@ -28,4 +28,12 @@ func TestNewerLeader(t *testing.T) {
 			}
 		}
 	}
+	released := false
+	for _, act := range a.Step(now, Arrived{ID: 10, At: now, Request: wire.Request{Class: "default", Input: 5, Rank: wire.AnyRank}}) {
+		_, ok := act.(ReleaseDone)
+		released = released || ok
+	}
+	if !released {
+		t.Error("REQ has been read beyond request 9, which is not in it, and its report stays")
+	}
 }

@@ -20,7 +20,9 @@ func (a *Arbiter) done(ev Done) {
 	a.learn(r, d)
 	switch {
 	case r == nil && d.ID > a.highest:
-		// Never seen here, so another broker may lead without this one knowing.
+		// Another broker may lead without this one knowing, or the request was over
+		// and gone before this one led: which, tells the next request.
+		a.unseen = append(a.unseen, ev)
 	case r == nil || r.state == over:
 		a.late(r, d)
 		a.emit(ReleaseDone{Seq: ev.Seq})
@@ -35,6 +37,17 @@ func (a *Arbiter) done(ev Done) {
 		a.late(r, d)
 		a.outdated(r, ev)
 	}
+}
+
+// releaseUnseen lets go of messages of DONE about requests that are not in REQ,
+// which has been read up to an id.
+func (a *Arbiter) releaseUnseen(id uint64) {
+	a.unseen = slices.DeleteFunc(a.unseen, func(ev Done) bool {
+		if ev.Done.ID < id {
+			a.emit(ReleaseDone{Seq: ev.Seq})
+		}
+		return ev.Done.ID <= id
+	})
 }
 
 // isOutcome reports whether an attempt's end may be its request's: not when it

@@ -89,6 +89,7 @@ func (a *Arbiter) arrive(ev Arrived) {
 	if a.lowest == 0 {
 		a.lowest = ev.ID
 	}
+	a.releaseUnseen(ev.ID)
 	r := a.intake(ev)
 	a.requests[ev.ID] = r
 	past := a.found.take(ev.ID)
@@ -104,29 +105,35 @@ func (a *Arbiter) arrive(ev Arrived) {
 // intake takes the snapshot that decides everything about the request from now on.
 func (a *Arbiter) intake(ev Arrived) *request {
 	q := &ev.Request
-	r := &request{
-		Entry: drr.Entry{
-			Seq: ev.ID, Arrival: ev.At.UnixNano(), Jump: q.Priority, Strict: q.Strict, Raw: q.Input, Cached: min(q.Cached, q.Input),
-		},
-		maxOut: q.MaxOutput, retry: q.Retry, nowait: q.NoQueue,
-	}
+	r := snapshot(ev.ID, ev.At, q)
 	r.Tenant = a.tenants.hold(q.Tenant)
-	if q.TTL > 0 {
-		r.Deadline = ev.At.Add(q.TTL).UnixNano()
-	}
 	if q.Worker != "" {
 		k := r.rare()
 		k.pin, k.rank, k.soft = a.fleet.named(q.Worker), q.Rank, q.Pin == wire.PinPrefer
 		k.pin.pinned++
 		a.fleet.pins++
 	}
+	in := a.ring(a.modelOf(q.Model))
+	in.members++
+	r.cls = in.resolve(q.Class, r.Uncached())
+	return r
+}
+
+// snapshot is what a request brings itself.
+func snapshot(id uint64, at time.Time, q *wire.Request) *request {
+	r := &request{
+		Entry: drr.Entry{
+			Seq: id, Arrival: at.UnixNano(), Jump: q.Priority, Strict: q.Strict, Raw: q.Input, Cached: min(q.Cached, q.Input),
+		},
+		maxOut: q.MaxOutput, retry: q.Retry, nowait: q.NoQueue,
+	}
+	if q.TTL > 0 {
+		r.Deadline = at.Add(q.TTL).UnixNano()
+	}
 	if q.Allow != nil || q.Require != nil || q.Prefer != nil {
 		k := r.rare()
 		k.allow, k.require, k.prefer = q.Allow, q.Require, q.Prefer
 	}
-	in := a.ring(a.modelOf(q.Model))
-	in.members++
-	r.cls = in.resolve(q.Class, r.Uncached())
 	return r
 }
 

@@ -48,6 +48,8 @@ func (s *script) run(name string, a args) {
 		s.step(Cancel{Token: s.tokens, ID: s.number(a.words[0])})
 	case "status":
 		s.status()
+	case "explain":
+		s.explain(a)
 	case "where":
 		s.where(a)
 	default:
@@ -109,6 +111,14 @@ func (s *script) overload(a args) Overload {
 }
 
 func (s *script) ask(a args) {
+	ev := Arrived{ID: s.number(a.words[0]), At: s.now.Add(-s.duration(a.named["age"])), Request: s.request(a)}
+	if a.has("unreadable") {
+		ev.Refusal = &wire.Refusal{Reason: wire.InvalidRequest, Detail: "Fairlead-TTL: \"soon\"; want a duration"}
+	}
+	s.step(ev)
+}
+
+func (s *script) request(a args) wire.Request {
 	q := wire.Request{
 		Class: a.named["class"], Worker: a.named["worker"], Model: a.named["model"], Rank: wire.AnyRank,
 		Allow: a.list("allow"), Require: a.list("require"), Prefer: a.list("prefer"),
@@ -125,11 +135,30 @@ func (s *script) ask(a args) {
 		q.Pin = wire.PinPrefer
 	}
 	q.Retry = map[string]wire.Retry{"always": wire.RetryAlways, "never": wire.RetryNever}[a.named["retry"]]
-	ev := Arrived{ID: s.number(a.words[0]), At: s.now.Add(-s.duration(a.named["age"])), Request: q}
-	if a.has("unreadable") {
-		ev.Refusal = &wire.Refusal{Reason: wire.InvalidRequest, Detail: "Fairlead-TTL: \"soon\"; want a duration"}
+	return q
+}
+
+// explain is "explain 7", or "explain new" with what ask takes.
+func (s *script) explain(a args) {
+	var x wire.Explanation
+	if a.words[0] == "new" {
+		x = s.arb.ExplainNew(s.request(a))
+	} else {
+		x = s.arb.Explain(s.number(a.words[0]))
 	}
-	s.step(ev)
+	fmt.Fprintf(&s.out, "  %s%s %s: %s\n", x.State, x.Prospect, x.Reason, x.Why)
+	if x.Class != "" {
+		fmt.Fprintf(&s.out, "    class %s, cost %d, lane %s, position %d behind %d tokens, %s\n", x.Class, x.Cost, x.Lane, x.Position, x.Ahead, x.Key)
+	}
+	for _, l := range x.Limits {
+		fmt.Fprintf(&s.out, "    %s: %d, now %d of %d\n", l.Limit, l.PerWorker, l.Current, l.Allowed)
+	}
+	for _, w := range x.Workers {
+		fmt.Fprintf(&s.out, "    %s: eligible %t, busy %t; %s\n", w.Worker, w.Eligible, w.Busy, w.Why)
+	}
+	if err := s.arb.invariants(); err != nil {
+		s.fail("%v", err)
+	}
 }
 
 // beat sends a heartbeat; what is not said is as in the last one of the worker,

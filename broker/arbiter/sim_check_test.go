@@ -270,7 +270,7 @@ func (w *world) checkEnd() {
 	}
 	left := 0
 	for i := range w.store.done {
-		if !w.store.purged[uint64(i+1)] {
+		if !w.store.purged[uint64(i+1)] && w.store.done[i].Done.ID <= w.arb.highest { // else the next request tells
 			left++
 		}
 	}

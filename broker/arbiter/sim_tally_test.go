@@ -9,7 +9,7 @@ import (
 // tally counts what happened, so that a simulation which never does something is noticed.
 type tally struct {
 	Asked, Finished, Ended, Dead, HandOuts, Returned, Requeued, Late, Cancels, Found int
-	Lost, Terms, Reloads, Checks, Parked                                             int
+	Lost, Terms, Reloads, Checks, Parked, Foretold                                   int
 	Reasons                                                                          map[wire.Reason]int // of verdicts
 }
 
@@ -17,7 +17,7 @@ func (t *tally) fields() map[string]*int {
 	return map[string]*int{
 		"asked": &t.Asked, "finished": &t.Finished, "ended": &t.Ended, "dead": &t.Dead, "hand-outs": &t.HandOuts,
 		"returned": &t.Returned, "requeued": &t.Requeued, "late": &t.Late, "cancels": &t.Cancels, "found": &t.Found,
-		"lost": &t.Lost, "terms": &t.Terms, "reloads": &t.Reloads, "checks": &t.Checks, "parked": &t.Parked,
+		"lost": &t.Lost, "terms": &t.Terms, "reloads": &t.Reloads, "checks": &t.Checks, "parked": &t.Parked, "foretold": &t.Foretold,
 	}
 }
 

@@ -213,6 +213,7 @@ func (w *world) reload() {
 
 // step tells the arbiter something and begins what it asks for.
 func (w *world) step(ev Event) {
+	foretold := w.foretell(ev)
 	recovered := w.arb.Recovered()
 	acts := slices.Clone(w.arb.Step(w.clock(), ev))
 	if w.record != nil {
@@ -222,6 +223,7 @@ func (w *world) step(ev Event) {
 		w.t.Logf("%12v %T%+v\n\t%s", w.now, ev, ev, strings.Join(printedAll(acts), "\n\t"))
 	}
 	w.check(ev, acts)
+	w.checkForetold(ev, acts, foretold)
 	for _, act := range acts {
 		w.do(act)
 	}

@@ -145,15 +145,22 @@ func (a *Arbiter) sweep(in *ring) {
 }
 
 func (a *Arbiter) giveUpWaiting(r *request) {
+	if k := r.ask; k != nil && k.pin != nil && k.soft {
+		a.loosen(r)
+		return
+	}
+	reason, detail := a.helpless(r)
+	a.judge(r, reason, detail)
+}
+
+// helpless says for what a request is given up that nobody can serve.
+func (a *Arbiter) helpless(r *request) (wire.Reason, string) {
 	k, in := r.ask, r.ring()
 	switch {
-	case k != nil && k.pin != nil && k.soft:
-		a.loosen(r)
 	case k != nil && k.pin != nil:
-		a.judge(r, wire.WorkerGone, "worker "+quote(k.pin.name)+", which it is pinned to, took no work for "+r.cls.PinGrace.String())
+		return wire.WorkerGone, "worker " + quote(k.pin.name) + ", which it is pinned to, took no work for " + r.cls.PinGrace.String()
 	case in.serving == 0 && in.model != "" && len(a.fleet.live) > 0:
-		a.judge(r, wire.ModelNotFound, wire.HeaderModel+": no worker has served "+quote(in.model)+" for "+r.cls.NoWorkerGrace.String())
-	default:
-		a.judge(r, wire.NoWorker, "no eligible worker for "+r.cls.NoWorkerGrace.String())
+		return wire.ModelNotFound, wire.HeaderModel + ": no worker has served " + quote(in.model) + " for " + r.cls.NoWorkerGrace.String()
 	}
+	return wire.NoWorker, "no eligible worker for " + r.cls.NoWorkerGrace.String()
 }

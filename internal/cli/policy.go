@@ -26,7 +26,7 @@ be right; the exit code is then 1. What is legal and surely wrong is a warning.`
 		Args: cobra.MinimumNArgs(1),
 		RunE: checkPolicies,
 	})
-	cmd.AddCommand(policyApplyCommand(), policyHistoryCommand(), policyShowCommand(), policyRestoreCommand(), policyDropCommand())
+	cmd.AddCommand(policyApplyCommand(), policyHistoryCommand(), policyShowCommand(), policyRestoreCommand(), policyDropCommand(), policyExplainCommand())
 	return cmd
 }
 
