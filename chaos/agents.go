@@ -104,7 +104,7 @@ func (d *director) sick(p *rig.Process, k plan.Kind, hold func()) error {
 
 // poisonEnds is how long a poisoned request may need to use up its attempts,
 // whatever else happens meanwhile.
-const poisonEnds = time.Minute
+const poisonEnds = 3 * time.Minute
 
 // poisonActs is how long a poisoned request is worked on before its worker dies:
 // long enough for the broker to hear that it has started. One that kills faster
