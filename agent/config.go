@@ -50,6 +50,9 @@ type Config struct {
 	// ListenGrace is for how long nobody may listen to a stream before its
 	// engine call is cancelled. Default 10 s.
 	ListenGrace time.Duration
+	// AttemptTimeout ends an engine call that takes longer, with engine_error: a
+	// hang, most likely. Default 1 h.
+	AttemptTimeout time.Duration
 	// LeaveGrace bounds how long an aborted agent tries to give its work back.
 	// Default 5 s.
 	LeaveGrace time.Duration
@@ -66,6 +69,7 @@ func (c Config) withDefaults() Config {
 	orDefault(&c.BlockTokens, 16)
 	orDefault(&c.Heartbeat, time.Second)
 	orDefault(&c.ListenGrace, 10*time.Second)
+	orDefault(&c.AttemptTimeout, time.Hour)
 	orDefault(&c.LeaveGrace, 5*time.Second)
 	if c.ReplyPrefixes == nil {
 		c.ReplyPrefixes = wire.DefaultReplyPrefixes()
@@ -109,6 +113,8 @@ func (c Config) validate() error {
 		return fmt.Errorf("block tokens: %d, want at least 1", c.BlockTokens)
 	case c.Heartbeat < minBeat || c.Heartbeat > time.Minute:
 		return fmt.Errorf("heartbeat: %s, want %s to 1m", c.Heartbeat, minBeat)
+	case c.AttemptTimeout < 0:
+		return fmt.Errorf("attempt timeout: %s, want a positive duration", c.AttemptTimeout)
 	case c.ListenGrace < 0:
 		return fmt.Errorf("listen grace: %s, want a positive duration", c.ListenGrace)
 	case c.LeaveGrace < 0:

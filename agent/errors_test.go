@@ -104,6 +104,24 @@ func TestDeadlineEndsTheCall(t *testing.T) {
 	}
 }
 
+// TestHang: an engine that never ends is given up, and its slot is free again.
+func TestHang(t *testing.T) {
+	w := newWorldWithStreams(t)
+	eng := newFake()
+	r := w.start(eng, func(c *Config) { c.AttemptTimeout = 50 * time.Millisecond })
+	r.ready()
+	subject, results := w.inbox()
+	r.hand(wire.Claim{ID: w.ask(request{streaming, reply(subject)})})
+	receive(t, "the call", eng.calls, nil)
+	if m, _ := w.next(results); m.Failure == nil || m.Failure.Reason != wire.EngineError || !strings.Contains(m.Failure.Detail, "limit of 50ms") {
+		t.Errorf("client got %+v", m)
+	}
+	if d := r.done(); d.Reason != wire.EngineError || d.Status != wire.StatusError {
+		t.Errorf("DONE %+v", d)
+	}
+	r.idle()
+}
+
 func TestCancel(t *testing.T) {
 	w := newWorldWithStreams(t)
 	eng := newFake()

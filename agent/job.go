@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -153,7 +154,9 @@ func (j *job) engineRequest(req *wire.Request, body []byte, stream bool) engine.
 
 // call runs the engine and passes its chunks on.
 func (j *job) call(to sink, req engine.Request) outcome {
-	ctx := j.ctx
+	limit := j.l.cfg.AttemptTimeout
+	ctx, stop := context.WithTimeoutCause(j.ctx, limit, fmt.Errorf("the engine did not end within the limit of %s for an attempt", limit))
+	defer stop()
 	if d, has := j.deadline(); has {
 		var stop context.CancelFunc
 		ctx, stop = context.WithDeadlineCause(ctx, d, errDeadline)

@@ -35,6 +35,7 @@ type settings struct {
 	speed              float64
 	heartbeat          time.Duration
 	listenGrace        time.Duration
+	attemptTimeout     time.Duration
 	mock               mock.Config
 	mockFailures       []string
 	mockRetryAfter     time.Duration
@@ -59,6 +60,7 @@ func (s *settings) addFlags(f *pflag.FlagSet) {
 	f.Uint32Var(&s.maxBatched, "max-batched-tokens", 0, "tokens the engine batches in one prefill step; 0 is unknown")
 	f.Float64Var(&s.speed, "speed", 0, "uncached prompt tokens per second; 0 is unknown")
 	f.DurationVar(&s.heartbeat, "heartbeat", time.Second, "time between heartbeats, 50ms to 1m")
+	f.DurationVar(&s.attemptTimeout, "attempt-timeout", time.Hour, "end an engine call that takes longer")
 	f.DurationVar(&s.listenGrace, "listen-grace", 10*time.Second, "cancel a stream that nobody has listened to for so long")
 	s.addMockFlags(f)
 	daemon.MarkSecret(f, "engine-api-key")
@@ -125,7 +127,7 @@ func (s *settings) agentConfig() (agent.Config, error) {
 	}
 	cfg := agent.Config{
 		URL: s.natsURL, Names: names, Worker: s.worker, Models: s.models, Taints: s.taints, ReplyPrefixes: s.replyPrefixes,
-		Ranks: s.ranks, Slots: s.slots, MaxBatched: s.maxBatched, Speed: s.speed, Heartbeat: s.heartbeat, ListenGrace: s.listenGrace,
+		Ranks: s.ranks, Slots: s.slots, MaxBatched: s.maxBatched, Speed: s.speed, Heartbeat: s.heartbeat, ListenGrace: s.listenGrace, AttemptTimeout: s.attemptTimeout,
 	}
 	if s.natsCreds != "" {
 		cfg.Options = append(cfg.Options, nats.UserCredentials(s.natsCreds))
