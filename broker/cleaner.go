@@ -43,7 +43,7 @@ const (
 )
 
 func newCleaner(b *Broker) *cleaner {
-	return &cleaner{b: b, wake: make(chan struct{}, 1), then: map[uint64]func(){}, reqs: newWindow(1)}
+	return &cleaner{b: b, wake: make(chan struct{}, 1), then: map[uint64]func(){}, reqs: newWindow(1), purged: 1}
 }
 
 // startAt is called before the first request arrives: REQ begins at first.

@@ -123,8 +123,12 @@ func (w *window) deleted(id uint64) {
 	w.gone[i] |= bit
 }
 
-// purged marks everything below a sequence as gone.
+// purged marks everything below a sequence as gone. A purge that was asked for
+// before the window began says nothing new.
 func (w *window) purged(below uint64) {
+	if below <= w.first {
+		return
+	}
 	words := (below - w.first) / 64
 	if words > 0 {
 		n := copy(w.over, w.over[words:])

@@ -96,3 +96,17 @@ func TestWindow(t *testing.T) {
 		})
 	})
 }
+
+// The cleaner starts before recovery knows where REQ begins: a purge of its first
+// moment may be answered when the window has long been somewhere else.
+func TestWindowIgnoresAPurgeOfBeforeItBegan(t *testing.T) {
+	w := newWindow(1000)
+	w.see(1000)
+	w.purged(1)
+	if w.isGone(1000) || !w.isGone(999) {
+		t.Errorf("gone: 1000 %t, 999 %t; want only what lies below the window", w.isGone(1000), w.isGone(999))
+	}
+	if c := newCleaner(nil); c.reqs.low > c.purged {
+		t.Error("a new cleaner wants to purge before it knows where REQ begins")
+	}
+}
