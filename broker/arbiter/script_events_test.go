@@ -260,6 +260,9 @@ func (s *script) done(a args) {
 	if took := s.duration(a.named["took"]); took > 0 { // half of it to the first token
 		d.FirstMS, d.TotalMS = took.Milliseconds()/2, took.Milliseconds()
 	}
+	if took := s.duration(a.named["whole"]); took > 0 { // all of it
+		d.FirstMS, d.TotalMS = took.Milliseconds(), took.Milliseconds()
+	}
 	if u := a.list("usage"); len(u) == 3 { // prompt, cached, output
 		d.Usage = wire.Usage{Prompt: s.count(u[0]), Cached: s.count(u[1]), Output: s.count(u[2])}
 	}

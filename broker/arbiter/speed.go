@@ -35,7 +35,7 @@ func (p *pace) perSecond() float64 {
 // about the speed, count most.
 func (a *Arbiter) learn(r *request, d *wire.Done) {
 	w := a.fleet.byName[d.Worker]
-	if r == nil || w == nil || w.incarnation != d.Incarnation || d.Status != wire.StatusOK || d.FirstMS <= 0 {
+	if r == nil || w == nil || w.incarnation != d.Incarnation || d.Status != wire.StatusOK || !showsFirst(d) {
 		return
 	}
 	tokens := r.Cost()
@@ -46,6 +46,22 @@ func (a *Arbiter) learn(r *request, d *wire.Done) {
 	if w.declared == 0 {
 		a.speedChanged(w)
 	}
+}
+
+// tokensPerMS is faster than any engine writes one answer.
+const tokensPerMS = 5
+
+// showsFirst reports whether the time to the first token is the prompt's alone:
+// an answer that comes as a whole shows its first token with its last.
+func showsFirst(d *wire.Done) bool {
+	u, after := d.Usage, d.TotalMS-d.FirstMS
+	switch {
+	case d.FirstMS <= 0:
+		return false
+	case u.Prompt <= 0 && u.Output <= 0: // unknown
+		return after*20 >= d.FirstMS
+	}
+	return u.Output <= 1 || after*tokensPerMS >= u.Output
 }
 
 // speedChanged makes the rings of a worker look for their fastest one again.

@@ -55,7 +55,7 @@ which is neither queued nor run. The leader answers, by the policy in force.`,
 	f.StringVarP(&e.class, "class", "c", "", "class or family of the policy")
 	f.IntVar(&e.size, "size", 0, "bytes of the body, from which the broker estimates tokens that no flag tells")
 	f.BoolVar(&e.json, "json", false, "print the leader's answer as one line of JSON")
-	for _, h := range explainFlags {
+	for _, h := range &explainFlags {
 		f.String(h.name, "", h.usage)
 	}
 	return cmd
@@ -83,7 +83,7 @@ func (e *explain) run(cmd *cobra.Command, args []string) error {
 
 func (e *explain) question(cmd *cobra.Command, args []string) (wire.ExplainRequest, error) {
 	q := wire.ExplainRequest{Class: e.class, Size: e.size, Headers: map[string]string{}}
-	for _, h := range explainFlags {
+	for _, h := range &explainFlags {
 		if f := cmd.Flags().Lookup(h.name); f.Changed {
 			q.Headers[h.header] = f.Value.String()
 		}
