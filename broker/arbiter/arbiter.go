@@ -70,6 +70,7 @@ type Arbiter struct {
 	expiry   deadlines
 	losses   map[uint64][]*booking // by SyncDone token
 	token    uint64
+	able     []*worker // room for placement to draw from
 	rng      *rand.Rand
 }
 

@@ -13,15 +13,27 @@ import (
 // workers all but one are full.
 func BenchmarkStep(b *testing.B) {
 	for _, c := range []struct {
-		name             string
-		backlog, workers int
-	}{{"empty", 0, 1}, {"backlog=100k", 100_000, 1}, {"backlog=100k/workers=1000", 100_000, 1000}} {
-		b.Run(c.name, func(b *testing.B) { benchStep(b, c.backlog, c.workers) })
+		name                      string
+		backlog, workers, tenants int
+	}{
+		{name: "empty", workers: 1}, {name: "backlog=100k", backlog: 100_000, workers: 1},
+		{name: "backlog=100k/workers=1000", backlog: 100_000, workers: 1000},
+		{name: "backlog=100k/tenants=1000", backlog: 100_000, workers: 1, tenants: 1000},
+	} {
+		b.Run(c.name, func(b *testing.B) { benchStep(b, c.backlog, c.workers, c.tenants) })
 	}
 }
 
-func benchStep(b *testing.B, backlog, workers int) {
-	a := New(Config{Policy: twoClasses(512, 128, 0)})
+func benchStep(b *testing.B, backlog, workers, tenants int) {
+	p := twoClasses(512, 128, 0)
+	for i := range p.Root.Classes {
+		p.Root.Classes[i].Tenants = tenants > 0
+	}
+	names := make([]string, max(1, tenants))
+	for i := range tenants {
+		names[i] = "tenant-" + strconv.Itoa(i)
+	}
+	a := New(Config{Policy: p})
 	now := time.Unix(1_700_000_000, 0)
 	a.Step(now, Recovered{})
 	beat := wire.Heartbeat{Worker: "w1", Incarnation: 1, IntervalMS: 1000, Healthy: true, Models: []string{"m"}, Ranks: 1, Slots: 4}
@@ -36,7 +48,7 @@ func benchStep(b *testing.B, backlog, workers int) {
 	}
 	arrive := func() {
 		id++
-		q := wire.Request{Class: "premium", Model: "m", Input: 512, Rank: wire.AnyRank}
+		q := wire.Request{Class: "premium", Model: "m", Tenant: names[id*7%uint64(len(names))], Input: 512, Rank: wire.AnyRank}
 		if id%5 == 0 {
 			q.Class = "regular"
 		}

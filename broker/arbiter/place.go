@@ -215,7 +215,7 @@ func (p *picker) roundRobin() (*worker, int) {
 
 // sample takes the best of n workers drawn among those that can.
 func (p *picker) sample(n int) (*worker, int) {
-	var able []*worker
+	able := p.arbiter.able[:0]
 	for _, w := range p.arbiter.fleet.roomy {
 		if p.can(w) >= 0 {
 			able = append(able, w)
@@ -226,5 +226,7 @@ func (p *picker) sample(n int) (*worker, int) {
 		p.consider(able[i])
 		able = slices.Delete(able, i, i+1)
 	}
+	clear(able)
+	p.arbiter.able = able[:0]
 	return p.best, p.rank
 }
