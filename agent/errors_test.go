@@ -228,3 +228,16 @@ func TestNobodyListens(t *testing.T) {
 		t.Errorf("the stream that is heard has ended: %+v", m)
 	}
 }
+
+func TestEngineDownFromTheStart(t *testing.T) {
+	w := newWorldWithStreams(t)
+	eng := newFake()
+	eng.setSick(errors.New("no power"))
+	r := w.start(eng, nil)
+	line := receive(t, "a warning", r.log, func(line string) bool { return strings.Contains(line, "the engine is not healthy: no power") })
+	if !strings.Contains(line, `"level":"warn"`) || !strings.Contains(line, "start the engine") {
+		t.Errorf("the log says %s, want a warning with what would help", line)
+	}
+	eng.setSick(nil)
+	r.log.says(t, "the engine is healthy")
+}

@@ -72,7 +72,7 @@ func newLoop(a *Agent, st *store.Store, incarnation uint64) *loop {
 		audits:   make(chan int, 1),
 		sick:     make(chan struct{}, 1),
 		closed:   make(chan struct{}),
-		health:   health{err: errors.New("the engine has not been checked yet")},
+		health:   health{err: errUnchecked},
 	}
 	l.life, l.endLife = context.WithCancelCause(context.Background())
 	l.leave, l.endLeave = context.WithCancelCause(context.Background())
