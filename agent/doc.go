@@ -17,7 +17,8 @@
 //   - A superseded agent (a newer one has its worker id) says nothing more about
 //     its claims: the broker disposes of them.
 //   - When nobody listens on a reply subject for Config.ListenGrace, the engine
-//     call is cancelled.
+//     call is cancelled. While nothing is sent, an empty message now and then
+//     finds that out.
 //
 // Not promised: that a chunk sent on core NATS arrives; the client numbers them
 // and sees a gap.

@@ -17,7 +17,7 @@ func (l *loop) silenceSubject(claim, index string) string {
 // statusNoResponders is the server's word that nobody listened.
 const statusNoResponders = "503"
 
-// silence takes in that nobody listened to a chunk. Anything else on its
+// silence takes in that nobody listened to a chunk or a probe. Anything else on its
 // subject, such as the acknowledgement of a client's own stream, is none.
 func (l *loop) silence(m *nats.Msg) {
 	if m.Header.Get("Status") != statusNoResponders {
@@ -30,19 +30,22 @@ func (l *loop) silence(m *nats.Msg) {
 	}
 }
 
-// probeWait is how long a chunk must stay without complaint before somebody
+// probeWait is how long a message must stay without complaint before somebody
 // counts as listening again.
 const probeWait = time.Second
 
-// hearing judges whether anybody listens to a stream. The loop and the job share
+// minProbe is the least time between two probes.
+const minProbe = 10 * time.Millisecond
+
+// hearing judges whether anybody listens to a result. The loop and the job share
 // it.
 type hearing struct {
 	mu    sync.Mutex // guards the rest
-	since time.Time  // of the first chunk in a row that nobody heard; zero when heard
-	probe time.Time  // of the first chunk after the last that nobody heard
+	since time.Time  // of the first message in a row that nobody heard; zero when heard
+	probe time.Time  // of the first message after the last that nobody heard
 }
 
-// unheard notes that nobody heard a chunk.
+// unheard notes that nobody heard a message.
 func (h *hearing) unheard(now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -59,7 +62,7 @@ func (h *hearing) reset() {
 	h.since, h.probe = time.Time{}, time.Time{}
 }
 
-// silent notes that a chunk goes out, and says whether nobody has listened for
+// silent notes that a message goes out, and says whether nobody has listened for
 // as long as the grace.
 func (h *hearing) silent(now time.Time, grace time.Duration) bool {
 	h.mu.Lock()
@@ -70,9 +73,22 @@ func (h *hearing) silent(now time.Time, grace time.Duration) bool {
 	if h.probe.IsZero() {
 		h.probe = now
 	}
-	if now.Sub(h.probe) > probeWait {
+	if now.Sub(h.probe) >= probeWait {
 		h.since, h.probe = time.Time{}, time.Time{}
 		return false
 	}
 	return now.Sub(h.since) >= grace
+}
+
+// next is how long to wait until the next look at a result of which nothing is
+// sent: half the grace, or less when the grace ends sooner. The last probe always
+// has the time to be complained about.
+func (h *hearing) next(now time.Time, grace time.Duration) time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	wait := max(grace/2, minProbe)
+	if h.since.IsZero() {
+		return wait
+	}
+	return min(wait, max(h.since.Add(grace).Sub(now), probeWait))
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -154,23 +155,21 @@ func (j *job) engineRequest(req *wire.Request, body []byte, stream bool) engine.
 
 // call runs the engine and passes its chunks on.
 func (j *job) call(to sink, req engine.Request) outcome {
-	limit := j.l.cfg.AttemptTimeout
-	ctx, stop := context.WithTimeoutCause(j.ctx, limit, fmt.Errorf("the engine did not end within the limit of %s for an attempt", limit))
-	defer stop()
-	if d, has := j.deadline(); has {
-		var stop context.CancelFunc
-		ctx, stop = context.WithDeadlineCause(ctx, d, errDeadline)
-		defer stop()
-	}
+	ctx, end, release := j.bounded()
+	defer release()
 	if ctx.Err() != nil {
 		return j.ending(to, context.Cause(ctx))
 	}
 	j.report(report{kind: started})
+	var watcher sync.WaitGroup
+	watcher.Go(func() { j.watch(ctx, end, to) })
 	start := time.Now()
 	res, err := j.l.cfg.Engine.Run(ctx, req, func(data []byte) error { return j.emit(ctx, to, data) })
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx) // whatever the engine made of it
 	}
+	end(nil)
+	watcher.Wait()
 	if err != nil {
 		o := j.ending(to, err)
 		o.usage = j.usage(res)
@@ -180,6 +179,19 @@ func (j *job) call(to sink, req engine.Request) outcome {
 		j.first = start.Add(res.FirstToken)
 	}
 	return outcome{status: wire.StatusOK, to: to, usage: j.usage(res), body: res.Body, contentType: res.ContentType}
+}
+
+// bounded is the context of an engine call, how to end it with a cause, and how
+// to let go of it.
+func (j *job) bounded() (ctx context.Context, end context.CancelCauseFunc, release func()) {
+	limit := j.l.cfg.AttemptTimeout
+	until, err := time.Now().Add(limit), fmt.Errorf("the engine did not end within the limit of %s for an attempt", limit)
+	if d, has := j.deadline(); has && d.Before(until) {
+		until, err = d, errDeadline
+	}
+	outer, stop := context.WithDeadlineCause(j.ctx, until, err)
+	ctx, end = context.WithCancelCause(outer)
+	return ctx, end, func() { end(nil); stop() }
 }
 
 // emit sends one chunk.

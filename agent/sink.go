@@ -11,13 +11,16 @@ import (
 	"fairlead/wire"
 )
 
-// sink is where the messages of one result go. Both methods try again until the
-// message has been handed over, the context ends, or it is too large, which is
-// nats.ErrMaxPayload.
+// sink is where the messages of one result go. Its first two methods try again
+// until the message has been handed over, the context ends, or it is too large,
+// which is nats.ErrMaxPayload.
 type sink interface {
 	chunk(ctx context.Context, index int, h wire.Header, data []byte) error
 	// final returns when the server has the message.
 	final(ctx context.Context, index int, h wire.Header, data []byte) error
+	// probe asks the server whether anybody listens, where that can be asked; it
+	// may get lost.
+	probe()
 }
 
 // sink chooses: the reply subject that the client gave, else the stream RES.
@@ -61,6 +64,14 @@ func (s *replySink) final(ctx context.Context, index int, h wire.Header, data []
 	}, s.j.l.complain("send a final message"))
 }
 
+// probe sends a message without anything in it, which clients ignore.
+func (s *replySink) probe() {
+	const noIndex = -1 // it is not one of the result's messages
+	if err := s.j.l.st.NC.PublishMsg(s.message(noIndex, nil, nil)); err != nil {
+		s.j.l.cfg.Log.Debug().Err(err).Msg("cannot send a probe")
+	}
+}
+
 // errBroken says that a connection broke under a flush.
 var errBroken = errors.New("the connection to NATS broke")
 
@@ -91,6 +102,9 @@ func (s *storedSink) final(ctx context.Context, _ int, h wire.Header, data []byt
 	m.Header.Set(wire.HeaderMsgID, fmt.Sprintf("%d.%d", s.j.claim.ID, s.j.seq))
 	return s.publish(ctx, m)
 }
+
+// probe does nothing: a stored result needs no listener.
+func (s *storedSink) probe() {}
 
 func (s *storedSink) publish(ctx context.Context, m *nats.Msg) error {
 	return insist(ctx, func(ctx context.Context) error {
