@@ -1,11 +1,8 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"net"
 	"os"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,6 +27,7 @@ type settings struct {
 	natsConfig string
 	cluster    string
 	clusterAt  string
+	natsToken  string
 	routes     []string
 	storeDir   string
 	syncAlways bool
@@ -39,12 +37,16 @@ type settings struct {
 	replicas   int
 	maxBytes   int64
 	resMaxAge  time.Duration
+	resBytes   int64
+	deadBytes  int64
+	flags      *pflag.FlagSet
 }
 
 const defaultHTTP = ":8081" // an agent beside it takes 8080
 
 func (s *settings) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
+	s.flags = f
 	s.AddFlags(f)
 	setDefault(f, "http", defaultHTTP)
 	f.StringVar(&s.name, "name", "", "name of this broker in logs and as leader (default: the host's name and a random part)")
@@ -53,6 +55,8 @@ func (s *settings) addFlags(cmd *cobra.Command) {
 	f.StringVar(&s.creds, "nats-creds", "", "credentials file for --nats-url or --nats-config")
 	f.StringVar(&s.natsHost, "nats-host", "127.0.0.1", "address that the embedded NATS server listens on; 0.0.0.0 for all")
 	f.IntVar(&s.natsPort, "nats-port", 4222, "port of the embedded NATS server")
+	f.StringVar(&s.natsToken, "nats-token", "", "token for --nats-url or --nats-config")
+	daemon.MarkSecret(f, "nats-token")
 	f.StringVar(&s.natsConfig, "nats-config", "", "nats-server configuration for the embedded server, instead of the flags about it")
 	f.StringVar(&s.cluster, "cluster-name", "", "join the embedded servers of several brokers to a cluster of this name; needs --name and --routes")
 	f.StringVar(&s.clusterAt, "cluster-listen", "0.0.0.0:6222", "address for the other servers of the cluster")
@@ -67,86 +71,8 @@ func (s *settings) addFlags(cmd *cobra.Command) {
 	f.IntVar(&s.replicas, "replicas", 1, "replicas of each stream: 1, 3 or 5")
 	f.Int64Var(&s.maxBytes, "max-bytes", 0, "most bytes of queued requests, 0 for no limit; publishers get the store's error beyond it")
 	f.DurationVar(&s.resMaxAge, "result-max-age", time.Hour, "how long results that nobody waited for are kept")
-}
-
-// check refuses settings that contradict each other or are out of range.
-func (s *settings) check() error {
-	var errs []error
-	if s.replicas != 1 && s.replicas != 3 && s.replicas != 5 {
-		errs = append(errs, fmt.Errorf("--replicas is %d: want 1, 3 or 5", s.replicas))
-	}
-	if s.natsURL == "" && s.cluster == "" && s.natsConfig == "" && s.replicas != 1 {
-		errs = append(errs, errors.New("--replicas needs a NATS cluster: name one with --nats-url, or make one with --cluster-name"))
-	}
-	errs = append(errs, s.checkCluster()...)
-	if s.natsPort < 0 || s.natsPort > 65535 {
-		errs = append(errs, fmt.Errorf("--nats-port is %d: want 0 (any free port) to 65535", s.natsPort))
-	}
-	if s.creds != "" && s.natsURL == "" && s.natsConfig == "" {
-		errs = append(errs, errors.New("--nats-creds is for --nats-url or --nats-config, which are missing"))
-	}
-	errs = append(errs, s.checkOverload()...)
-	if s.maxBytes < 0 {
-		errs = append(errs, fmt.Errorf("--max-bytes is %d: want 0 (no limit) or more", s.maxBytes))
-	}
-	if s.resMaxAge < time.Second {
-		errs = append(errs, fmt.Errorf("--result-max-age is %v: want at least 1s", s.resMaxAge))
-	}
-	if _, err := wire.NewNames(s.namespace); err != nil {
-		errs = append(errs, fmt.Errorf("--namespace: %w", err))
-	}
-	if _, err := s.loadPolicy(); err != nil {
-		errs = append(errs, err)
-	}
-	return errors.Join(errs...)
-}
-
-// checkOverload names the flags, which the broker does not know.
-func (s *settings) checkOverload() (errs []error) {
-	if kv := s.overload.KV; !(kv >= 0 && kv <= 1) { // so written because NaN is not
-		errs = append(errs, fmt.Errorf("--overload-kv is %v: want a fraction from 0 (off) to 1", kv))
-	}
-	if n := s.overload.Waiting; n < 0 {
-		errs = append(errs, fmt.Errorf("--overload-waiting is %d: want a number of requests, or 0 for off", n))
-	}
-	if n := s.overload.PrefillTokens; n < 0 {
-		errs = append(errs, fmt.Errorf("--overload-prefill is %d: want a number of tokens, or 0 for off", n))
-	}
-	return errs
-}
-
-// checkCluster refuses half a cluster.
-func (s *settings) checkCluster() (errs []error) {
-	if s.natsURL != "" && (s.cluster != "" || s.natsConfig != "") {
-		errs = append(errs, errors.New("--nats-url uses no embedded server: leave out --cluster-name and --nats-config"))
-	}
-	if s.cluster == "" {
-		if len(s.routes) > 0 {
-			errs = append(errs, errors.New("--routes is for --cluster-name, which is missing"))
-		}
-		return errs
-	}
-	if s.natsConfig != "" {
-		errs = append(errs, errors.New("--nats-config says what the cluster is: leave out --cluster-name"))
-	}
-	if s.name == "" || len(s.routes) == 0 {
-		errs = append(errs, errors.New("--cluster-name needs --name, unique and the same at every start, and --routes"))
-	}
-	if _, _, err := s.clusterAddr(); err != nil {
-		errs = append(errs, err)
-	}
-	return errs
-}
-
-func (s *settings) clusterAddr() (host string, port int, err error) {
-	host, p, err := net.SplitHostPort(s.clusterAt)
-	if err == nil {
-		port, err = strconv.Atoi(p)
-	}
-	if err != nil || port < 1 || port > 65535 {
-		return "", 0, fmt.Errorf("--cluster-listen is %q: want host:port", s.clusterAt)
-	}
-	return host, port, nil
+	f.Int64Var(&s.resBytes, "result-max-bytes", 1<<30, "most bytes of such results, the oldest go first; reserved on the disk")
+	f.Int64Var(&s.deadBytes, "dead-max-bytes", 1<<30, "most bytes of dead letters; reserved on the disk")
 }
 
 // loadPolicy reads the policy file; without one there is the synthetic default.
@@ -166,7 +92,7 @@ func (s *settings) loadPolicy() (*policy.Policy, error) {
 }
 
 func (s *settings) streams() store.Options {
-	return store.Options{Replicas: s.replicas, MaxBytes: s.maxBytes, ResMaxAge: s.resMaxAge}
+	return store.Options{Replicas: s.replicas, MaxBytes: s.maxBytes, ResMaxAge: s.resMaxAge, ResBytes: s.resBytes, DeadBytes: s.deadBytes}
 }
 
 func command() *cobra.Command {

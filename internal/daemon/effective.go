@@ -47,7 +47,7 @@ func WriteEffective(w io.Writer, flags *pflag.FlagSet) error {
 			failed = fmt.Errorf("write --%s: %w", f.Name, err)
 			return
 		}
-		_, failed = fmt.Fprintf(w, "%s: %s # %s\n", f.Name, trimNewline(value), origin(f))
+		_, failed = fmt.Fprintf(w, "%s: %s # %s\n", f.Name, trimNewline(value), Origin(f))
 	})
 	return failed
 }
@@ -89,7 +89,9 @@ func Redact(value string) string {
 	return strings.Join(parts, ",")
 }
 
-func origin(f *pflag.Flag) string {
+// Origin says who set a flag: itself, an environment variable, a key of the file,
+// or the default.
+func Origin(f *pflag.Flag) string {
 	switch from := f.Annotations[originKey]; {
 	case len(from) > 0:
 		return from[0]

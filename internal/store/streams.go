@@ -74,7 +74,8 @@ func (s *Store) Configs(o Options) []jetstream.StreamConfig {
 	dead.Duplicates = deadWindow // a leader may take that long to finish what another began
 	policy := base(n.StreamPOLICY())
 	policy.Description, policy.MaxMsgsPerSubject, policy.Discard = "the policy that brokers follow, and those before it", policyVersions, jetstream.DiscardOld
-	return []jetstream.StreamConfig{req, work, done, res, dead, policy}
+	// REQ comes last: nothing is acknowledged before it can be served.
+	return []jetstream.StreamConfig{work, done, res, dead, policy, req}
 }
 
 // Ensure creates the streams that are missing and checks those that are there.
@@ -150,7 +151,7 @@ func explain(err error) error {
 	case errors.Is(err, nats.ErrNoResponders):
 		return fmt.Errorf("no JetStream answers on this connection; start nats-server with -js and check the account's permissions: %w", err)
 	case errors.As(err, &api) && api.ErrorCode == CodeStorageResources:
-		return fmt.Errorf("the server or account has no storage left for it; raise the limit or free space: %w", err)
+		return fmt.Errorf("the server or account has no room to reserve for it; free space, raise its limit, or lower --result-max-bytes and --dead-max-bytes: %w", err)
 	}
 	return err
 }
