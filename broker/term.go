@@ -189,7 +189,9 @@ func (t *term) step(ev arbiter.Event) error {
 	t.count(ev)
 	t.note(ev)
 	for _, act := range t.arb.Step(time.Now(), ev) {
-		t.b.metrics.observe(act)
+		if recovered { // what a predecessor finished, it has counted
+			t.b.metrics.observe(act)
+		}
 		if err := t.do(act); err != nil {
 			return err
 		}
@@ -246,6 +248,8 @@ func (t *term) do(act arbiter.Action) error {
 		t.notice(act)
 	case arbiter.Relead:
 		return fmt.Errorf("recovering anew: %s", act.Why)
+	default:
+		return fmt.Errorf("the arbiter asks for a %T, which this broker cannot do", act)
 	}
 	return nil
 }
@@ -272,7 +276,7 @@ func (t *term) command(act arbiter.Command) {
 func (t *term) notice(n arbiter.Notice) {
 	log := t.b.log.Debug()
 	switch n.Kind {
-	case arbiter.NoticeWorkerJoined:
+	case arbiter.NoticeWorkerJoined, arbiter.NoticeWorkerLeft:
 		log = t.b.log.Info()
 	case arbiter.NoticeWorkerLost, arbiter.NoticeSuperseded:
 		log = t.b.log.Warn()
@@ -284,5 +288,12 @@ func (t *term) notice(n arbiter.Notice) {
 	if n.ID != 0 {
 		log = log.Uint64("id", n.ID)
 	}
-	log.Str("model", n.Model).Str("class", n.Class).Str("worker", n.Worker).Str("detail", n.Detail).Msg(string(n.Kind))
+	for _, f := range [...]struct{ key, value string }{
+		{"model", n.Model}, {"class", n.Class}, {"worker", n.Worker}, {"detail", n.Detail},
+	} {
+		if f.value != "" {
+			log = log.Str(f.key, f.value)
+		}
+	}
+	log.Msg(string(n.Kind))
 }

@@ -103,10 +103,11 @@ const (
 	NoticeUnknownClass NoticeKind = "unknown_class" // a class name nobody knows; the default took it, or it was refused
 	NoticeWorkerJoined NoticeKind = "worker_joined"
 	NoticeWorkerLost   NoticeKind = "worker_lost"
-	NoticeRequeued     NoticeKind = "requeued"   // its worker was lost before its first token
-	NoticeReturned     NoticeKind = "returned"   // its worker gave it back
-	NoticeLateDone     NoticeKind = "late_done"  // a second outcome of a request, dropped
-	NoticeSuperseded   NoticeKind = "superseded" // an old incarnation still runs
+	NoticeWorkerLeft   NoticeKind = "worker_left" // it had drained
+	NoticeRequeued     NoticeKind = "requeued"    // its worker was lost before its first token
+	NoticeReturned     NoticeKind = "returned"    // its worker gave it back
+	NoticeLateDone     NoticeKind = "late_done"   // a second outcome of a request, dropped
+	NoticeSuperseded   NoticeKind = "superseded"  // an old incarnation still runs
 )
 
 func (HandOut) action()      {}

@@ -40,9 +40,18 @@ func (a *Arbiter) lose(w *worker) {
 	if w.live {
 		a.fleet.leave(w)
 	}
-	a.emit(Notice{Kind: NoticeWorkerLost, Worker: w.name})
+	a.emit(Notice{Kind: w.farewell(), Worker: w.name})
 	a.loseClaims(w)
 	a.fleet.tidy(w)
+}
+
+// farewell tells a worker that left from one that died: the last word of the
+// first was that it drains, and it had nothing left to do.
+func (w *worker) farewell() NoticeKind {
+	if w.draining && w.used() == 0 {
+		return NoticeWorkerLeft
+	}
+	return NoticeWorkerLost
 }
 
 // loseClaims takes back what the present incarnation of a worker has. Nothing is

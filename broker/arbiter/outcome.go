@@ -166,9 +166,11 @@ func (a *Arbiter) finish(r *request, d *wire.Done, current bool) {
 	}
 	a.leaveLane(r)
 	a.trueUp(r, d.Usage)
-	if d.Status == wire.StatusOK {
+	switch {
+	case a.found != nil: // counted by the leader whose clients were told
+	case d.Status == wire.StatusOK:
 		r.cls.completed++
-	} else {
+	default:
 		r.cls.failed++
 	}
 	a.emit(a.finished(r, d, claims))
