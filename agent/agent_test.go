@@ -108,6 +108,10 @@ func TestWholeAnswer(t *testing.T) {
 	call := receive(t, "the call", eng.calls, nil)
 	want := engine.Request{ID: id, Attempt: 1, Path: wire.PathEmbeddings, Model: "chosen", Body: []byte(`{"input":"x"}`),
 		Header: map[string][]string{"Traceparent": {"00-abc-def-01"}}, InputTokens: 100, CachedTokens: 40, MaxOutputTokens: 7}
+	if call.req.Prefilled == nil {
+		t.Error("the engine cannot tell the end of its prefill")
+	}
+	call.req.Prefilled = nil
 	if diff := cmp.Diff(want, call.req); diff != "" {
 		t.Error(diff)
 	}

@@ -74,11 +74,12 @@ func (l *loop) heartbeat(now time.Time) *wire.Heartbeat {
 	}
 	for _, e := range l.ledger.entries {
 		hb.InFlight = append(hb.InFlight, wire.InFlight{
-			ID: e.claim.ID, Claim: e.seq, Attempt: e.claim.Attempt, Rank: e.claim.Rank, First: e.first, Uncached: e.uncached(),
+			ID: e.claim.ID, Claim: e.seq, Attempt: e.claim.Attempt, Rank: e.claim.Rank,
+			First: e.first, Prefilled: e.prefilled, Uncached: e.uncached(),
 		})
 		switch {
 		case e.phase == settling:
-		case e.first:
+		case e.first || e.prefilled:
 			tokens := int(e.claim.Input) + int(e.job.sent.Load())
 			hb.DecodeBlocks += uint64((tokens + l.cfg.BlockTokens - 1) / l.cfg.BlockTokens)
 		default:

@@ -74,5 +74,6 @@ func (l *loop) withdraw(e *entry, o outcome) {
 // launch starts the job of an entry.
 func (l *loop) launch(e *entry) {
 	j := e.job
+	j.prefill = l.estimate(e)
 	l.tasks.Go(func() { j.run() })
 }

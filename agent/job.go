@@ -25,6 +25,8 @@ type job struct {
 	ctx    context.Context // ends with the agent's life, or when cancelled
 	cancel context.CancelCauseFunc
 
+	prefill time.Duration          // how long it should take; 0 unknown
+	called  time.Time              // the engine
 	ack     atomic.Pointer[string] // newest reply subject of the claim's delivery
 	sent    atomic.Int64           // chunks
 	first   time.Time              // of the first chunk; zero before
@@ -42,6 +44,8 @@ func (l *loop) newJob(e *entry, reply string) *job {
 type report struct {
 	entry *entry
 	kind  reportKind
+	told  bool          // of prefilled: the engine itself says so
+	took  time.Duration // of first: since the engine was called
 	hold  time.Duration // of released: the engine is busy for so long
 	sick  bool          // of released: the engine could not be reached
 	done  *wire.Done    // of ended
@@ -51,10 +55,11 @@ type report struct {
 type reportKind int
 
 const (
-	started  reportKind = iota // the engine has it
-	first                      // its first token goes out
-	released                   // the engine is done with it
-	ended                      // the job ends
+	started   reportKind = iota // the engine has it
+	prefilled                   // its prompt has been computed; only of an answer that does not stream
+	first                       // its first token goes out
+	released                    // the engine is done with it
+	ended                       // the job ends
 )
 
 func (j *job) report(r report) {
@@ -141,6 +146,9 @@ func (j *job) engineRequest(req *wire.Request, body []byte, stream bool) engine.
 		ID: j.claim.ID, Attempt: int(j.claim.Attempt), Path: req.Path, Model: req.Model, Body: body, Stream: stream,
 		InputTokens: int64(req.Input), CachedTokens: int64(req.Cached), MaxOutputTokens: int64(req.MaxOutput),
 	}
+	if !stream { // else the first token tells
+		r.Prefilled = func() { j.report(report{kind: prefilled, told: true}) }
+	}
 	if r.Model == "" {
 		r.Model = j.claim.Model
 	}
@@ -161,9 +169,9 @@ func (j *job) call(to sink, req engine.Request) outcome {
 		return j.ending(to, context.Cause(ctx))
 	}
 	j.report(report{kind: started})
+	j.called = time.Now()
 	var watcher sync.WaitGroup
-	watcher.Go(func() { j.watch(ctx, end, to) })
-	start := time.Now()
+	watcher.Go(func() { j.watch(ctx, end, to, req.Stream) })
 	res, err := j.l.cfg.Engine.Run(ctx, req, func(data []byte) error { return j.emit(ctx, to, data) })
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx) // whatever the engine made of it
@@ -176,7 +184,7 @@ func (j *job) call(to sink, req engine.Request) outcome {
 		return o
 	}
 	if j.first.IsZero() {
-		j.first = start.Add(res.FirstToken)
+		j.first = j.called.Add(res.FirstToken)
 	}
 	return outcome{status: wire.StatusOK, to: to, usage: j.usage(res), body: res.Body, contentType: res.ContentType}
 }
@@ -199,7 +207,7 @@ func (j *job) emit(ctx context.Context, to sink, data []byte) error {
 	now := time.Now()
 	if j.first.IsZero() {
 		j.first = now
-		j.report(report{kind: first})
+		j.report(report{kind: first, took: now.Sub(j.called)})
 	}
 	index := int(j.sent.Load())
 	if err := to.chunk(ctx, index, j.origin().Chunk(index), data); err != nil {

@@ -19,12 +19,13 @@ const (
 // entry is a claim that the agent has taken and not yet settled. The loop owns
 // it; its job works on copies.
 type entry struct {
-	claim wire.Claim
-	seq   uint64 // of the claim in WORK
-	taken time.Time
-	phase phase
-	first bool // its first token is on its way to the client
-	job   *job
+	claim     wire.Claim
+	seq       uint64 // of the claim in WORK
+	taken     time.Time
+	phase     phase
+	prefilled bool // its prefill has ended, as far as we know
+	first     bool // its first token is on its way to the client
+	job       *job
 }
 
 func (e *entry) uncached() uint32 { return e.claim.Input - min(e.claim.Cached, e.claim.Input) }

@@ -35,6 +35,8 @@ type loop struct {
 	hold        time.Time // the engine said busy until then
 	draining    bool
 	superseded  bool
+	pace        pace // learned from first tokens
+	tells       bool // the engine says by itself when a prefill has ended
 	auditing    bool // an audit is under way
 	surplus     int  // audits in a row that found deliveries which never arrived
 	lost        int  // claims that could not be settled before the end

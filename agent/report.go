@@ -13,8 +13,11 @@ func (l *loop) report(r report) {
 	switch r.kind {
 	case started:
 		l.event(wire.EventStarted, e)
+	case prefilled:
+		l.prefilled(r)
 	case first:
 		e.first = true
+		l.pace.add(e.uncached(), r.took)
 		l.event(wire.EventFirstToken, e)
 		l.beat.changed()
 	case released:

@@ -6,6 +6,7 @@ type EventKind string
 // The events. They only sharpen bookings; heartbeats correct them.
 const (
 	EventStarted    EventKind = "started"     // the engine has it
+	EventPrefilled  EventKind = "prefilled"   // its prefill has ended, nothing has been sent
 	EventFirstToken EventKind = "first_token" // its first token has been sent
 )
 

@@ -22,7 +22,7 @@ type Heartbeat struct {
 
 	// The agent's own bookings.
 	Active        uint32 `msgpack:"act"`     // requests in the engine
-	PrefillTokens uint64 `msgpack:"prefill"` // uncached tokens of those without a first token
+	PrefillTokens uint64 `msgpack:"prefill"` // uncached tokens of those whose prefill goes on
 	DecodeBlocks  uint64 `msgpack:"decode"`  // KV blocks of the rest, estimated
 
 	// What the engine itself reports; nil is unknown, which is neither idle nor full.
@@ -35,12 +35,13 @@ type Heartbeat struct {
 
 // InFlight is a claim that the agent has taken and not yet settled.
 type InFlight struct {
-	ID       uint64 `msgpack:"id"`
-	Claim    uint64 `msgpack:"claim"` // sequence of the claim in WORK
-	Attempt  uint32 `msgpack:"att"`
-	Rank     int32  `msgpack:"rank"`
-	First    bool   `msgpack:"first,omitempty"` // its first token has been sent
-	Uncached uint32 `msgpack:"unc"`
+	ID        uint64 `msgpack:"id"`
+	Claim     uint64 `msgpack:"claim"` // sequence of the claim in WORK
+	Attempt   uint32 `msgpack:"att"`
+	Rank      int32  `msgpack:"rank"`
+	First     bool   `msgpack:"first,omitempty"` // its first token has been sent
+	Prefilled bool   `msgpack:"pre,omitempty"`   // its prefill has ended, as far as the agent knows; alone it means that nothing was sent
+	Uncached  uint32 `msgpack:"unc"`
 }
 
 func (*Heartbeat) kind() string      { return "heartbeat" }

@@ -52,6 +52,10 @@ type Request struct {
 	Rank *int32
 	// Stream says that the client asked for chunks ("stream": true in the body).
 	Stream bool
+	// Prefilled, unless nil, takes the word that the prompt has been computed. An
+	// engine that knows calls it in every run, once, from the run's goroutine and
+	// before its first output; others never call it.
+	Prefilled func()
 }
 
 // Result is what a finished, or broken off, run amounts to.

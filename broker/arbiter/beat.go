@@ -162,6 +162,9 @@ func (a *Arbiter) reconcile(w *worker, h *wire.Heartbeat) {
 		if f.First && !b.first {
 			a.firstToken(b)
 		}
+		if f.Prefilled {
+			a.endPrefill(b)
+		}
 		if b.settled && !b.freed { // decided without it; the first command may be lost
 			a.stop(b, "the request is over")
 		}
@@ -240,7 +243,10 @@ func (a *Arbiter) progress(e *wire.Event) {
 		return
 	}
 	b.started = true
-	if e.Kind == wire.EventFirstToken && !b.first {
+	switch {
+	case e.Kind == wire.EventPrefilled:
+		a.endPrefill(b)
+	case e.Kind == wire.EventFirstToken && !b.first:
 		a.firstToken(b)
 	}
 }

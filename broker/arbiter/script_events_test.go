@@ -78,12 +78,9 @@ func (s *script) answer(name string, a args) {
 		s.step(DoneSynced{Token: id})
 	case "checked":
 		s.step(ClaimChecked{ID: id, Claim: seqOf(id, attempt), Present: a.has("present")})
-	case "started", "first":
+	case "started", "prefilled", "first":
 		h := s.claims[a.words[0]]
-		kind := wire.EventStarted
-		if name == "first" {
-			kind = wire.EventFirstToken
-		}
+		kind := map[string]wire.EventKind{"started": wire.EventStarted, "prefilled": wire.EventPrefilled, "first": wire.EventFirstToken}[name]
 		s.step(Progress{wire.Event{Kind: kind, Worker: h.Worker, Incarnation: h.Incarnation, ID: id, Attempt: attempt}})
 	default:
 		s.fail("unknown event %q", name)
@@ -179,8 +176,9 @@ func (s *script) beat(a args) {
 	beat.HoldMS = uint32(s.duration(a.named["hold"]).Milliseconds())
 	for _, f := range a.list("flight") {
 		f, first := strings.CutSuffix(f, "!")
+		f, prefilled := strings.CutSuffix(f, "~")
 		id, attempt := s.attempt(f)
-		beat.InFlight = append(beat.InFlight, wire.InFlight{ID: id, Attempt: attempt, Claim: seqOf(id, attempt), First: first})
+		beat.InFlight = append(beat.InFlight, wire.InFlight{ID: id, Attempt: attempt, Claim: seqOf(id, attempt), First: first, Prefilled: prefilled})
 	}
 	s.step(Beat{beat})
 }

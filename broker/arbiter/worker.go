@@ -44,7 +44,7 @@ type worker struct {
 // corrected by heartbeats.
 type rank struct {
 	used    int   // slots
-	prefill int64 // uncached tokens handed out whose first token has not come
+	prefill int64 // uncached tokens handed out whose prefill has not ended
 }
 
 // execution names an attempt of a request.
@@ -214,9 +214,14 @@ func (f *fleet) book(r *request, w *worker, rk int) *booking {
 	return b
 }
 
-// firstToken ends the prefill of a booking.
+// firstToken notes that the client of a booking has been sent something.
 func (a *Arbiter) firstToken(b *booking) {
 	b.first = true
+	a.endPrefill(b)
+}
+
+// endPrefill gives back the prefill of a booking; it may be told again.
+func (a *Arbiter) endPrefill(b *booking) {
 	if b.freed || b.prefill == 0 {
 		return
 	}

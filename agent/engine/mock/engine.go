@@ -88,7 +88,7 @@ func (e *Engine) Run(ctx context.Context, req engine.Request, emit engine.Emit) 
 	if err := e.join(ctx, c); err != nil {
 		return engine.Result{}, err
 	}
-	res, err := e.follow(ctx, c, emit)
+	res, err := e.follow(ctx, c, req.Prefilled, emit)
 	if err != nil {
 		e.leave(c)
 	}
@@ -115,8 +115,9 @@ func (e *Engine) exit() {
 	e.occupied--
 }
 
-// follow emits what the loop produces for the call, until all is out.
-func (e *Engine) follow(ctx context.Context, c *call, emit engine.Emit) (res engine.Result, err error) {
+// follow emits what the loop produces for the call, until all is out. The loop is
+// first heard of when the prefill has ended.
+func (e *Engine) follow(ctx context.Context, c *call, prefilled func(), emit engine.Emit) (res engine.Result, err error) {
 	start := time.Now()
 	defer func() {
 		res.Total = time.Since(start)
@@ -125,6 +126,10 @@ func (e *Engine) follow(ctx context.Context, c *call, emit engine.Emit) (res eng
 	for c.emitted < c.answer.output {
 		if err := e.wait(ctx, c); err != nil {
 			return res, err
+		}
+		if prefilled != nil {
+			prefilled()
+			prefilled = nil
 		}
 		produced := c.visible()
 		if c.emitted == 0 && produced > 0 {

@@ -235,3 +235,35 @@ func BenchmarkRun(b *testing.B) {
 		}
 	})
 }
+
+// TestTellsTheEndOfItsPrefill: two prompts share the engine; each call hears of
+// the end of its own, before its first output.
+func TestTellsTheEndOfItsPrefill(t *testing.T) {
+	cfg := Config{PrefillRate: 1000, MaxBatched: 100, TokenTime: 10 * time.Millisecond}
+	withEngine(t, cfg, func(t *testing.T, e *Engine) {
+		start := time.Now()
+		var told [2]time.Duration
+		var calls sync.WaitGroup
+		for i, tokens := range []int64{100, 200} {
+			calls.Go(func() {
+				req := engine.Request{ID: uint64(i), Path: engine.PathChat, Body: []byte(`{"max_tokens":50}`), InputTokens: tokens}
+				req.Prefilled = func() {
+					if told[i] != 0 {
+						t.Error("told twice")
+					}
+					told[i] = time.Since(start)
+				}
+				res, err := e.Run(t.Context(), req, nil)
+				if err != nil || res.FirstToken <= told[i] || res.Total <= res.FirstToken {
+					t.Errorf("%+v, %v, prefilled after %s", res, err, told[i])
+				}
+			})
+			synctest.Wait() // the first comes first
+		}
+		calls.Wait()
+		// The second shares its last two steps with the first one's decoding.
+		if told[0] != 100*time.Millisecond || told[1] <= 300*time.Millisecond || told[1] > 350*time.Millisecond {
+			t.Errorf("prefilled after %s", told)
+		}
+	})
+}

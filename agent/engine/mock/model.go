@@ -19,7 +19,8 @@ type Job struct {
 // Progress is what one step did for one sequence.
 type Progress struct {
 	ID uint64
-	// Produced is how many output tokens it has so far; Done when it needs no more.
+	// Produced is how many output tokens it has so far, 0 when its prefill has just
+	// ended; Done when it needs no more.
 	Produced int64
 	Done     bool
 }
@@ -133,6 +134,9 @@ func (m *Model) prefill(budget int64) int64 {
 		n := min(s.prefill, max(budget-spent, 0))
 		s.prefill -= n
 		spent += n
+		if n > 0 && s.prefill == 0 {
+			m.out = append(m.out, Progress{ID: s.id})
+		}
 	}
 	return spent
 }
