@@ -36,11 +36,11 @@ func (a *await) run(cmd *cobra.Command, arg string) error {
 	if err != nil {
 		return usage(err)
 	}
-	c, err := a.open()
+	c, done, err := a.open(cmd)
 	if err != nil {
 		return err
 	}
-	defer c.Close()
+	defer done()
 	p, err := c.Await(cmd.Context(), id)
 	if err != nil {
 		return err

@@ -26,11 +26,11 @@ unknown. The exit code is 3 when there was one that could not be cancelled.`,
 			if err != nil {
 				return usage(err)
 			}
-			c, err := conn.open()
+			c, done, err := conn.open(cmd)
 			if err != nil {
 				return err
 			}
-			defer c.Close()
+			defer done()
 			return cancelAll(cmd, c, ids)
 		},
 	}

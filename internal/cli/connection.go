@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/spf13/cobra"
@@ -17,46 +18,76 @@ import (
 // default.
 type connection struct {
 	url, namespace, creds string
+	patience              time.Duration // with a server, and then a broker, that is not there yet; 0 tries once
 	flags                 *pflag.FlagSet
 }
+
+// defaultPatience covers starting everything at once, and a restart.
+const defaultPatience = 5 * time.Second
 
 func (c *connection) addFlags(cmd *cobra.Command) {
 	c.flags = pflag.NewFlagSet("connection", pflag.ContinueOnError)
 	c.flags.StringVar(&c.url, "nats-url", nats.DefaultURL, "NATS server, several with commas (FAIRLEAD_NATS_URL)")
 	c.flags.StringVar(&c.namespace, "namespace", "", "namespace of the deployment (FAIRLEAD_NAMESPACE)")
 	c.flags.StringVar(&c.creds, "creds", "", "file of NATS credentials (FAIRLEAD_CREDS)")
+	c.flags.DurationVar(&c.patience, "connect-timeout", defaultPatience, "how long to try while NATS is not there yet; 0 once (FAIRLEAD_CONNECT_TIMEOUT)")
 	cmd.Flags().AddFlagSet(c.flags)
 }
 
 // connect opens a bare connection, for what a client does not do. The caller
 // closes it.
-func (c *connection) connect() (*nats.Conn, wire.Names, error) {
+func (c *connection) connect(cmd *cobra.Command) (*nats.Conn, wire.Names, error) {
 	if err := daemon.Load(c.flags); err != nil {
 		return nil, wire.Names{}, usage(err)
+	}
+	if c.patience < 0 {
+		return nil, wire.Names{}, usage(fmt.Errorf("--connect-timeout %v; want a positive duration, or 0 to try once", c.patience))
 	}
 	names, err := wire.NewNames(c.namespace)
 	if err != nil {
 		return nil, wire.Names{}, usage(err)
 	}
-	opts := append(store.Reconnect("fairlead command"), nats.RetryOnFailedConnect(false))
-	if c.creds != "" {
-		opts = append(opts, nats.UserCredentials(c.creds))
-	}
-	nc, err := nats.Connect(c.url, opts...)
+	nc, err := c.dial(cmd)
 	if err != nil {
 		return nil, wire.Names{}, fmt.Errorf("connect to %s: %w", daemon.Redact(c.url), err)
 	}
 	return nc, names, nil
 }
 
-// open connects. The caller closes the client.
-func (c *connection) open() (*client.Client, error) {
-	if err := daemon.Load(c.flags); err != nil {
-		return nil, usage(err)
+// open connects a client. The caller calls done in the end.
+func (c *connection) open(cmd *cobra.Command) (cl *client.Client, done func(), err error) {
+	nc, _, err := c.connect(cmd)
+	if err != nil {
+		return nil, nil, err
 	}
-	cfg := client.Config{Namespace: c.namespace, Options: []nats.Option{nats.Name("fairlead command")}}
-	if c.creds != "" {
-		cfg.Options = append(cfg.Options, nats.UserCredentials(c.creds))
+	cl, err = client.New(nc, client.Config{Namespace: c.namespace})
+	if err != nil {
+		nc.Close()
+		return nil, nil, err
 	}
-	return client.Connect(c.url, cfg)
+	return cl, func() { cl.Close(); nc.Close() }, nil
+}
+
+// store opens the streams, once the one that is asked for is there. The caller
+// closes the connection.
+func (c *connection) store(cmd *cobra.Command, stream func(wire.Names) string) (*store.Store, error) {
+	nc, names, err := c.connect(cmd)
+	if err != nil {
+		return nil, err
+	}
+	st, err := store.Open(nc, names)
+	if err == nil {
+		err = c.patiently(cmd, "a broker", func() (bool, error) {
+			_, err := st.Range(cmd.Context(), stream(names))
+			return brokerless(err), err
+		})
+	}
+	if brokerless(err) {
+		err = fmt.Errorf("%w; a broker makes the stream %s when it starts: is one running, and is the namespace right, or lacks its cluster a majority", err, stream(names))
+	}
+	if err != nil {
+		nc.Close()
+		return nil, err
+	}
+	return st, nil
 }

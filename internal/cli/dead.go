@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlead/internal/deadletter"
-	"fairlead/internal/store"
 	"fairlead/wire"
 )
 
@@ -45,7 +44,7 @@ func (d *dead) addFilter(cmd *cobra.Command) {
 	f.DurationVar(&d.older, "older-than", 0, "only given up longer ago than this")
 }
 
-func (d *dead) open() (deadletter.Box, func(), error) {
+func (d *dead) open(cmd *cobra.Command) (deadletter.Box, func(), error) {
 	if _, known := wire.Reasons()[wire.Reason(d.reason)]; d.reason != "" && !known {
 		return deadletter.Box{}, nil, usage(fmt.Errorf("--reason %q; want one of %v", d.reason, slices.Sorted(maps.Keys(wire.Reasons()))))
 	}
@@ -53,23 +52,18 @@ func (d *dead) open() (deadletter.Box, func(), error) {
 	if d.older > 0 {
 		d.filter.Before = time.Now().Add(-d.older)
 	}
-	nc, names, err := d.connect()
+	st, err := d.store(cmd, wire.Names.StreamDEAD)
 	if err != nil {
 		return deadletter.Box{}, nil, err
 	}
-	st, err := store.Open(nc, names)
-	if err != nil {
-		nc.Close()
-		return deadletter.Box{}, nil, err
-	}
-	return deadletter.Box{Store: st}, nc.Close, nil
+	return deadletter.Box{Store: st}, st.NC.Close, nil
 }
 
 func deadListCommand() *cobra.Command {
 	var d dead
 	cmd := &cobra.Command{Use: "list", Short: "List dead letters, oldest first", Args: cobra.NoArgs}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		box, done, err := d.open()
+		box, done, err := d.open(cmd)
 		if err != nil {
 			return err
 		}
@@ -172,7 +166,7 @@ func (d *dead) each(cmd *cobra.Command, args []string, do func(deadletter.Box, d
 	if d.all == (len(ids) > 0) {
 		return usage(errors.New("want ids, or --all, and not both"))
 	}
-	box, done, err := d.open()
+	box, done, err := d.open(cmd)
 	if err != nil {
 		return err
 	}

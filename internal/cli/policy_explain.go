@@ -66,12 +66,16 @@ func (e *explain) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return usage(err)
 	}
-	nc, names, err := e.connect()
+	nc, names, err := e.connect(cmd)
 	if err != nil {
 		return err
 	}
 	defer nc.Close()
-	x, err := askLeader(nc, names, q)
+	var x wire.Explanation
+	err = e.patiently(cmd, "a broker", func() (again bool, err error) {
+		x, err = askLeader(nc, names, q)
+		return brokerless(err), err
+	})
 	if err != nil {
 		return err
 	}
@@ -115,7 +119,7 @@ func askLeader(nc *nats.Conn, names wire.Names, q wire.ExplainRequest) (wire.Exp
 	}
 	m, err := nc.Request(names.CtlStatus(), body, explainWait)
 	if errors.Is(err, nats.ErrNoResponders) {
-		return wire.Explanation{}, fmt.Errorf("no broker leads on %s: is one running, and is the namespace right", names.CtlStatus())
+		return wire.Explanation{}, fmt.Errorf("no broker leads on %s: is one running, and is the namespace right: %w", names.CtlStatus(), err)
 	}
 	if err != nil {
 		return wire.Explanation{}, fmt.Errorf("ask the leader on %s: %w", names.CtlStatus(), err)

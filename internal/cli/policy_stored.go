@@ -14,12 +14,11 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/spf13/cobra"
 
-	"fairlead/internal/store"
 	"fairlead/internal/storedpolicy"
 	"fairlead/policy"
+	"fairlead/wire"
 )
 
 // stored is what the commands about the stored policy share: where it is.
@@ -29,21 +28,13 @@ type stored struct {
 }
 
 // with runs a command on the shelf of stored policies.
-func (p *stored) with(do func(storedpolicy.Shelf) error) error {
-	nc, names, err := p.connect()
+func (p *stored) with(cmd *cobra.Command, do func(storedpolicy.Shelf) error) error {
+	st, err := p.store(cmd, wire.Names.StreamPOLICY)
 	if err != nil {
 		return err
 	}
-	defer nc.Close()
-	st, err := store.Open(nc, names)
-	if err != nil {
-		return err
-	}
-	err = do(storedpolicy.Shelf{Store: st})
-	if errors.Is(err, jetstream.ErrStreamNotFound) || errors.Is(err, jetstream.ErrNoStreamResponse) {
-		return fmt.Errorf("%w; there is no stream %s, which a broker makes when it starts", err, names.StreamPOLICY())
-	}
-	return err
+	defer st.NC.Close()
+	return do(storedpolicy.Shelf{Store: st})
 }
 
 func policyApplyCommand() *cobra.Command {
@@ -63,7 +54,7 @@ of the same name keep their queues and deficits. FILE may be - for stdin.`,
 			if err != nil {
 				return err
 			}
-			return p.with(func(shelf storedpolicy.Shelf) error { return put(cmd, shelf, v) })
+			return p.with(cmd, func(shelf storedpolicy.Shelf) error { return put(cmd, shelf, v) })
 		},
 	}
 	p.addFlags(cmd)
@@ -121,7 +112,7 @@ func policyDropCommand() *cobra.Command {
 		Short: "End the stored policy: every broker goes back to the file that it was started with",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.with(func(shelf storedpolicy.Shelf) error { return put(cmd, shelf, storedpolicy.Version{}) })
+			return p.with(cmd, func(shelf storedpolicy.Shelf) error { return put(cmd, shelf, storedpolicy.Version{}) })
 		},
 	}
 	p.addFlags(cmd)
@@ -135,7 +126,7 @@ func policyRestoreCommand() *cobra.Command {
 		Short: "Put an earlier version into force again, as a new one",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.with(func(shelf storedpolicy.Shelf) error {
+			return p.with(cmd, func(shelf storedpolicy.Shelf) error {
 				v, err := find(cmd.Context(), shelf, args[0])
 				if err != nil {
 					return err
@@ -184,7 +175,7 @@ func policyShowCommand() *cobra.Command {
 		Short: "Print a stored policy as it was written: the newest, or the one named",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.with(func(shelf storedpolicy.Shelf) error {
+			return p.with(cmd, func(shelf storedpolicy.Shelf) error {
 				v, err := find(cmd.Context(), shelf, append(args, "")[0])
 				if err != nil {
 					return err
@@ -206,7 +197,7 @@ func policyHistoryCommand() *cobra.Command {
 		Short: "List the stored policies that are kept, the newest last: that one counts",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.with(func(shelf storedpolicy.Shelf) error {
+			return p.with(cmd, func(shelf storedpolicy.Shelf) error {
 				versions, err := shelf.All(cmd.Context())
 				if err != nil {
 					return err

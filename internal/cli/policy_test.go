@@ -122,6 +122,7 @@ func TestNoStoredPolicy(t *testing.T) {
 		t.Errorf("a doubtful policy, without a leader: %+v", got)
 	}
 	must(t, r.store.JS.DeleteStream(r.ctx, r.store.Names.StreamPOLICY()))
+	t.Setenv("FAIRLEAD_CONNECT_TIMEOUT", "0")
 	for _, args := range [][]string{{"policy", "history"}, {"policy", "apply", "-"}} {
 		if got := r.run(policyOne, args...); got.code != 1 || !strings.Contains(got.err, "blue_POLICY") || !strings.Contains(got.err, "broker") {
 			t.Errorf("%v without a stream: %+v", args, got)

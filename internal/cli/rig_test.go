@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"strings"
 	"sync"
 	"testing"
@@ -121,8 +122,16 @@ func (r *rig) runIn(ctx context.Context, stdin string, args ...string) run {
 }
 
 func execute(ctx context.Context, stdin string, args ...string) run {
-	var out, errs buffer
-	code := cli.Run(ctx, cli.Root(), args, cli.Streams{In: strings.NewReader(stdin), Out: &out, Err: &errs})
+	return executeWith(ctx, &buffer{}, stdin, args...)
+}
+
+// executeWith runs with a stderr of the caller's.
+func executeWith(ctx context.Context, errs interface {
+	io.Writer
+	String() string
+}, stdin string, args ...string) run {
+	var out buffer
+	code := cli.Run(ctx, cli.Root(), args, cli.Streams{In: strings.NewReader(stdin), Out: &out, Err: errs})
 	return run{code, out.String(), errs.String()}
 }
 

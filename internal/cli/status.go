@@ -40,11 +40,11 @@ func (s *status) run(cmd *cobra.Command, args []string) error {
 	if s.watch < 0 {
 		return usage(fmt.Errorf("--watch %v; want a positive duration", s.watch))
 	}
-	c, err := s.open()
+	c, done, err := s.open(cmd)
 	if err != nil {
 		return err
 	}
-	defer c.Close()
+	defer done()
 	if s.watch == 0 {
 		return s.show(cmd.Context(), c, cmd.OutOrStdout(), ids)
 	}

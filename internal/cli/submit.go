@@ -52,11 +52,11 @@ func (s *submit) run(cmd *cobra.Command) error {
 	if err != nil {
 		return usage(err)
 	}
-	c, err := s.open()
+	c, done, err := s.open(cmd)
 	if err != nil {
 		return err
 	}
-	defer c.Close()
+	defer done()
 	p, err := c.Submit(cmd.Context(), req)
 	if err != nil {
 		return s.failed(err)
