@@ -38,7 +38,8 @@ type Config struct {
 	Ranks, Slots int
 	// MaxBatched is how many tokens the engine batches in one prefill step; 0 unknown.
 	MaxBatched uint32
-	// Speed is in uncached prompt tokens per second; 0 unknown.
+	// Speed is in uncached prompt tokens per second, of one rank; 0 is learned from
+	// streams.
 	Speed float64
 	// BlockTokens is the size of the engine's KV blocks, in tokens. Default 16.
 	BlockTokens int
@@ -47,7 +48,7 @@ type Config struct {
 	ReplyPrefixes []string
 	// Heartbeat is the time between heartbeats. Default 1 s.
 	Heartbeat time.Duration
-	// ListenGrace is for how long nobody may listen to a stream before its
+	// ListenGrace is for how long nobody may listen to a result before its
 	// engine call is cancelled. Default 10 s.
 	ListenGrace time.Duration
 	// AttemptTimeout ends an engine call that takes longer, with engine_error: a

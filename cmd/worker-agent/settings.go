@@ -58,10 +58,10 @@ func (s *settings) addFlags(f *pflag.FlagSet) {
 	f.IntVar(&s.slots, "slots", 8, "requests at once, on each data-parallel rank")
 	f.IntVar(&s.ranks, "ranks", 1, "data-parallel ranks of the engine")
 	f.Uint32Var(&s.maxBatched, "max-batched-tokens", 0, "tokens the engine batches in one prefill step; 0 is unknown")
-	f.Float64Var(&s.speed, "speed", 0, "uncached prompt tokens per second; 0 is unknown")
+	f.Float64Var(&s.speed, "speed", 0, "uncached prompt tokens per second, of one rank; 0 is learned from streams")
 	f.DurationVar(&s.heartbeat, "heartbeat", time.Second, "time between heartbeats, 50ms to 1m")
 	f.DurationVar(&s.attemptTimeout, "attempt-timeout", time.Hour, "end an engine call that takes longer")
-	f.DurationVar(&s.listenGrace, "listen-grace", 10*time.Second, "cancel a stream that nobody has listened to for so long")
+	f.DurationVar(&s.listenGrace, "listen-grace", 10*time.Second, "cancel the engine call when nobody has listened to the result for so long")
 	s.addMockFlags(f)
 	daemon.MarkSecret(f, "engine-api-key")
 }
