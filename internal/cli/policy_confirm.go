@@ -39,7 +39,7 @@ func confirm(cmd *cobra.Command, shelf storedpolicy.Shelf, version uint64) error
 	case p.Version == version:
 		fmt.Fprintf(cmd.ErrOrStderr(), "in force, says leader %s\n", st.Leader)
 	default:
-		fmt.Fprintf(cmd.ErrOrStderr(), "in force is %s, says leader %s\n", inForce(p), st.Leader)
+		fmt.Fprintf(cmd.ErrOrStderr(), "policy: %s, says leader %s\n", inForce(p), st.Leader)
 	}
 	return nil
 }
@@ -63,14 +63,14 @@ func askPolicy(ctx context.Context, shelf storedpolicy.Shelf, version uint64) (s
 	return st, nil
 }
 
-// inForce describes a policy for people.
+// inForce names a policy for people.
 func inForce(p wire.PolicyStatus) string {
 	switch p.Source {
 	case wire.PolicyStored:
 		return fmt.Sprintf("stored version %d (%s, by %s)", p.Version, p.File, p.Author)
 	case wire.PolicyFile:
-		return "the file " + p.File
+		return p.File
 	case wire.PolicyDefault:
 	}
-	return "the default policy"
+	return "the default, for want of a file"
 }

@@ -70,7 +70,7 @@ func TestStoredPolicy(t *testing.T) {
 		t.Errorf("show %s: %+v", two, got)
 	}
 	got := r.run("", "policy", "drop")
-	if got.code != 0 || got.err != "in force is the file own.yaml, says leader b1\n" {
+	if got.code != 0 || got.err != "policy: own.yaml, says leader b1\n" {
 		t.Errorf("drop: %+v", got)
 	}
 	four := strings.TrimSpace(got.out)
@@ -145,10 +145,10 @@ func TestApplyToABroker(t *testing.T) {
 	if got := r.run(policyOne, "policy", "apply", "-"); got.code != 0 || got.err != "in force, says leader b1\n" {
 		t.Errorf("apply: %+v", got)
 	}
-	if got := r.run("", "status"); !strings.Contains(got.out, "in force is stored version") || !strings.Contains(got.out, "stdin") {
+	if got := r.run("", "status"); !strings.Contains(got.out, "policy: stored version") || !strings.Contains(got.out, "stdin") {
 		t.Errorf("status: %+v", got)
 	}
-	if got := r.run("", "policy", "drop"); got.code != 0 || got.err != "in force is the default policy, says leader b1\n" {
+	if got := r.run("", "policy", "drop"); got.code != 0 || got.err != "policy: the default, for want of a file, says leader b1\n" {
 		t.Errorf("drop: %+v", got)
 	}
 }

@@ -16,6 +16,7 @@ import (
 type status struct {
 	connection
 	json  bool
+	wide  bool
 	watch time.Duration
 }
 
@@ -28,6 +29,7 @@ func statusCommand() *cobra.Command {
 	}
 	s.addFlags(cmd)
 	cmd.Flags().BoolVar(&s.json, "json", false, "print the leader's answer as one line of JSON")
+	cmd.Flags().BoolVar(&s.wide, "wide", false, "show more of the classes than 80 columns hold")
 	cmd.Flags().DurationVarP(&s.watch, "watch", "w", 0, "show it again every so often, until interrupted; 0 once")
 	return cmd
 }
@@ -81,12 +83,15 @@ func (s *status) show(ctx context.Context, c *client.Client, w io.Writer, ids []
 	if s.json {
 		return json.NewEncoder(w).Encode(st)
 	}
-	return writeStatus(w, st, len(ids) > 0)
+	if len(ids) > 0 {
+		return writeRequests(w, st.Requests)
+	}
+	return writeStatus(w, st, s.wide)
 }
 
 // writePolicy says which policy is in force, and of which one that cannot be said.
 func writePolicy(w io.Writer, p wire.PolicyStatus) {
-	fmt.Fprintf(w, "in force is %s\n", inForce(p))
+	fmt.Fprintf(w, "policy: %s\n", inForce(p))
 	if p.Refused != 0 {
 		fmt.Fprintf(w, "version %d is stored and cannot be served by this leader: %s\n", p.Refused, p.Error)
 	}
@@ -94,17 +99,18 @@ func writePolicy(w io.Writer, p wire.PolicyStatus) {
 }
 
 // writeStatus writes tables for people.
-func writeStatus(w io.Writer, st wire.BrokerStatus, requests bool) error {
-	if requests {
-		return writeRequests(w, st.Requests)
-	}
+func writeStatus(w io.Writer, st wire.BrokerStatus, wide bool) error {
 	recovering := ""
 	if !st.Recovered {
 		recovering = ", still reading what its predecessor left"
 	}
 	fmt.Fprintf(w, "leader %s, epoch %d%s\n", st.Leader, st.Epoch, recovering)
 	writePolicy(w, st.Policy)
-	if err := writeClasses(w, st.Classes); err != nil {
+	write := writeClasses
+	if wide {
+		write = writeWideClasses
+	}
+	if err := write(w, st.Classes); err != nil {
 		return err
 	}
 	fmt.Fprintln(w)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -35,16 +36,77 @@ func row(t *tabwriter.Writer, cells ...any) {
 	fmt.Fprintln(t, strings.Join(text, "\t"))
 }
 
+// writeClasses writes a table for each model, which fits 80 columns.
 func writeClasses(w io.Writer, classes []wire.ClassStatus) error {
-	t := newTable(w, "MODEL", "CLASS", "QUEUED", "TOKENS", "OLDEST", "RUNNING", "COMPLETED", "FAILED", "DISPATCHED TOKENS", "SHARE", "ENTITLED", "DEFICIT")
+	if len(classes) == 0 {
+		return noClasses(w)
+	}
+	for len(classes) > 0 {
+		model := classes[0].Model
+		n := slices.IndexFunc(classes, func(c wire.ClassStatus) bool { return c.Model != model })
+		if n < 0 {
+			n = len(classes)
+		}
+		ring := classes[:n]
+		classes = classes[n:]
+		fmt.Fprintf(w, "model %s\n", cmp.Or(model, "not known yet"))
+		t := newTable(w, "CLASS", "QUEUED", "TOKENS", "OLDEST", "RUNNING", "DONE", "FAILED", "SHARE", "DUE")
+		for _, c := range ring {
+			row(t, c.Class, c.Queued, c.QueuedTokens, ago(c.OldestWaitMS), c.Running, c.Completed, c.Failed, share(c, ring), percent(c.Entitlement))
+		}
+		if err := t.Flush(); err != nil {
+			return err
+		}
+		if len(classes) > 0 {
+			fmt.Fprintln(w)
+		}
+	}
+	return nil
+}
+
+// writeWideClasses writes one table with everything.
+func writeWideClasses(w io.Writer, classes []wire.ClassStatus) error {
+	if len(classes) == 0 {
+		return noClasses(w)
+	}
+	t := newTable(w, "MODEL", "CLASS", "QUEUED", "TOKENS", "OLDEST", "RUNNING", "DONE", "FAILED", "SHARE", "DUE", "EXACT LANES", "QUANTUM", "DEFICIT", "DISPATCHED TOKENS")
 	for _, c := range classes {
+		ring := slices.DeleteFunc(slices.Clone(classes), func(o wire.ClassStatus) bool { return o.Model != c.Model })
 		row(t, c.Model, c.Class, c.Queued, c.QueuedTokens, ago(c.OldestWaitMS), c.Running, c.Completed, c.Failed,
-			c.DispatchedTokens, percent(c.Share), percent(c.Entitlement), c.Deficit)
+			share(c, ring), percent(c.Entitlement), c.Lanes, c.Quantum, c.Deficit, c.DispatchedTokens)
 	}
 	return t.Flush()
 }
 
+func noClasses(w io.Writer) error {
+	_, err := fmt.Fprintln(w, "no requests yet")
+	return err
+}
+
+// minShared is how many dispatches must have been shared before a share says
+// anything.
+const minShared = 20
+
+// share is what a class got of its ring while every class was backlogged; nothing
+// until that was the work of minShared requests of the usual size.
+func share(c wire.ClassStatus, ring []wire.ClassStatus) string {
+	var shared, tokens, requests float64
+	for _, o := range ring {
+		shared += float64(o.SharedTokens)
+		tokens += float64(o.DispatchedTokens)
+		requests += float64(o.Dispatched)
+	}
+	if shared <= 0 || shared*requests < minShared*tokens {
+		return ""
+	}
+	return percent(c.Share)
+}
+
 func writeWorkers(w io.Writer, workers []wire.WorkerStatus) error {
+	if len(workers) == 0 {
+		_, err := fmt.Fprintln(w, "no workers")
+		return err
+	}
 	t := newTable(w, "WORKER", "STATE", "SLOTS", "PREFILL TOKENS", "RANKS", "SEEN", "MODELS")
 	for _, k := range workers {
 		row(t, k.Worker, k.State, fmt.Sprintf("%d/%d", k.Used, k.Slots), k.PrefillTokens, k.Ranks, ago(k.LastSeenMS)+" ago", strings.Join(k.Models, " "))
@@ -59,7 +121,11 @@ func writeRequests(w io.Writer, requests []wire.RequestStatus) error {
 		if r.Attempt > 0 {
 			attempt = strconv.FormatUint(uint64(r.Attempt), 10)
 		}
-		row(t, r.ID, r.State, r.Class, r.Model, attempt, r.Worker, ago(r.WaitMS))
+		wait := ""
+		if r.State != wire.StateEnded {
+			wait = ago(r.WaitMS)
+		}
+		row(t, r.ID, r.State, r.Class, r.Model, attempt, r.Worker, wait)
 	}
 	return t.Flush()
 }
