@@ -123,18 +123,29 @@ func (c *Client) explain(err error, m *nats.Msg) error {
 	case errors.Is(err, nats.ErrMaxPayload):
 		return newError(wire.TooLarge, "%d bytes; the server takes at most %d (max_payload), headers included", m.Size(), c.nc.MaxPayload())
 	case absent(err):
-		return fmt.Errorf("ask on %s: no stream takes it, so there is no Fairlead on this connection: is a broker running, and is %s right: %w",
+		return fmt.Errorf("ask on %s: no stream takes it, so there is no Fairlead on this connection, or its cluster lacks a majority: is a broker running, and is %s right: %w",
 			m.Subject, c.describeNamespace(), err)
 	case errors.As(err, &api) && api.ErrorCode == codeMessageTooLarge:
 		return newError(wire.TooLarge, "%d bytes; more than the stream %s takes (max_msg_size)", m.Size(), c.names.StreamREQ())
-	case errors.As(err, &api) && api.ErrorCode == store.CodeStreamStoreFailed:
-		return newError(wire.QueueFull, "the stream %s is full: %s", c.names.StreamREQ(), api.Description)
+	case errors.As(err, &api) && noRoom(api.ErrorCode):
+		return newError(wire.QueueFull, "the store has no room for the stream %s: %s", c.names.StreamREQ(), api.Description)
+	case api != nil:
+		return fmt.Errorf("ask on %s: %w", m.Subject, api)
 	}
 	return fmt.Errorf("ask on %s: %w", m.Subject, err)
 }
 
-// codeMessageTooLarge is JetStream's answer to a message over a stream's own limit.
-const codeMessageTooLarge jetstream.ErrorCode = 10054
+// What JetStream answers to a message over a stream's own limit, and when the
+// server has no room, whatever the stream may hold.
+const (
+	codeMessageTooLarge jetstream.ErrorCode = 10054
+	codeInsufficient    jetstream.ErrorCode = 10023
+)
+
+// noRoom reports that the store took nothing because it is full.
+func noRoom(code jetstream.ErrorCode) bool {
+	return code == store.CodeStreamStoreFailed || code == store.CodeStorageResources || code == codeInsufficient
+}
 
 func (c *Client) describeNamespace() string {
 	if n := c.names.Namespace(); n != "" {

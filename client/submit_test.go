@@ -131,7 +131,7 @@ func TestSubmitToAFullStream(t *testing.T) {
 	r.submit(client.Request{Class: "a", Body: body})
 	_, err := r.c.Submit(r.ctx, client.Request{Class: "a", Body: body})
 	e := wantError(t, err, wire.QueueFull)
-	if !strings.Contains(e.Detail, "REQ is full") {
+	if !strings.Contains(e.Detail, "no room for the stream REQ") {
 		t.Errorf("detail %q", e.Detail)
 	}
 

@@ -1,10 +1,17 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"strconv"
+	"time"
 
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/spf13/cobra"
+
+	"fairlead/client"
+	"fairlead/wire"
 )
 
 type await struct {
@@ -36,17 +43,53 @@ func (a *await) run(cmd *cobra.Command, arg string) error {
 	if err != nil {
 		return usage(err)
 	}
-	c, done, err := a.open(cmd)
+	nc, names, err := a.connect(cmd)
 	if err != nil {
 		return err
 	}
-	defer done()
+	defer nc.Close()
+	if err := never(cmd.Context(), nc, names, id); err != nil {
+		return a.failed(err)
+	}
+	c, err := client.New(nc, client.Config{Namespace: a.namespace})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
 	p, err := c.Await(cmd.Context(), id)
 	if err != nil {
 		return err
 	}
 	defer p.Close()
 	return a.follow(cmd.Context(), p)
+}
+
+// infoWait is how long the store may take to say which ids there have been.
+const infoWait = 2 * time.Second
+
+// never is an error when no request has ever had the id. A store that does not
+// say, or not to this user, leaves it open.
+func never(ctx context.Context, nc *nats.Conn, names wire.Names, id uint64) error {
+	ctx, cancel := context.WithTimeout(ctx, infoWait)
+	defer cancel()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		return err
+	}
+	req, err := js.Stream(ctx, names.StreamREQ())
+	if err != nil {
+		return nil
+	}
+	first, last := req.CachedInfo().Config.FirstSeq, req.CachedInfo().State.LastSeq
+	if id >= first && id <= last {
+		return nil
+	}
+	e := &client.Error{ID: id, Reason: wire.InvalidRequest, Code: wire.InvalidRequest.Code()}
+	e.Detail = fmt.Sprintf("no such request has ever been asked here; ids go from %d to %d", first, last)
+	if last < first {
+		e.Detail = "no such request has ever been asked here, nor any other"
+	}
+	return e
 }
 
 func parseID(arg string) (uint64, error) {

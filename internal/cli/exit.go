@@ -3,8 +3,12 @@ package cli
 import (
 	"context"
 	"errors"
+	"strings"
+
+	"github.com/nats-io/nats.go/jetstream"
 
 	"fairlead/client"
+	"fairlead/internal/store"
 	"fairlead/wire"
 )
 
@@ -39,6 +43,32 @@ func (e *exitError) Unwrap() error { return e.err }
 // usage marks an error as the command line's.
 func usage(err error) error { return &exitError{codeUsage, err} }
 
+// words says an error to people: what a full store means, and no prefix twice.
+func words(err error) string {
+	text := strings.ReplaceAll(err.Error(), "nats: nats: ", "nats: ")
+	if full(err) {
+		return "the store has no room: " + text
+	}
+	return text
+}
+
+// codeInsufficient is JetStream's answer when the server has no room, whatever
+// the stream may hold.
+const codeInsufficient jetstream.ErrorCode = 10023
+
+// full reports that the store took nothing for want of room.
+func full(err error) bool {
+	var api *jetstream.APIError
+	if !errors.As(err, &api) {
+		return false
+	}
+	switch api.ErrorCode {
+	case store.CodeStreamStoreFailed, store.CodeStorageResources, codeInsufficient:
+		return true
+	}
+	return false
+}
+
 func exitCode(err error) int {
 	var own *exitError
 	var outcome *client.Error
@@ -47,6 +77,8 @@ func exitCode(err error) int {
 		return own.code
 	case errors.As(err, &outcome):
 		return outcomeCode(outcome.Reason)
+	case full(err):
+		return codeBusy
 	case errors.Is(err, context.Canceled):
 		return codeInterrupted
 	}

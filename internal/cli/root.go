@@ -59,7 +59,7 @@ func Run(ctx context.Context, root *cobra.Command, args []string, s Streams) int
 	}
 	var quiet *exitError
 	if !errors.As(err, &quiet) || quiet.err != nil {
-		fmt.Fprintln(s.Err, "fairlead:", err)
+		fmt.Fprintln(s.Err, "fairlead:", words(err))
 	}
 	if !started {
 		return codeUsage
