@@ -52,7 +52,7 @@ func (a *ask) addFlags(cmd *cobra.Command) {
 func (a *ask) request(stdin io.Reader) (client.Request, error) {
 	r := a.req
 	if r.Class == "" {
-		return r, errors.New("--class is missing; want a class or family of the policy")
+		return r, errors.New("--class is missing; want a class or family of the policy, such as --class interactive")
 	}
 	var err error
 	if r.Pin, err = choose("pin", a.pin, map[string]wire.Pin{"hard": wire.PinHard, "prefer": wire.PinPrefer}, "hard or prefer"); err != nil {

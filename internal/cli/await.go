@@ -29,7 +29,7 @@ func awaitCommand() *cobra.Command {
 Results of requests that were asked with --stored are kept for an hour unless
 the deployment says otherwise. An interrupt stops waiting and leaves the
 request alone.`,
-		Args: cobra.ExactArgs(1),
+		Args: want(1, 1, "one request id", exampleID),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.run(cmd, args[0]) },
 	}
 	a.connection.addFlags(cmd)
@@ -92,10 +92,13 @@ func never(ctx context.Context, nc *nats.Conn, names wire.Names, id uint64) erro
 	return e
 }
 
+// exampleID is what an id looks like.
+const exampleID = "1795977623809902"
+
 func parseID(arg string) (uint64, error) {
 	id, err := strconv.ParseUint(arg, 10, 64)
 	if err != nil || id == 0 {
-		return 0, fmt.Errorf("id %q; want the number of a receipt", arg)
+		return 0, fmt.Errorf("%q is no request id; want the number of a receipt, such as %s", arg, exampleID)
 	}
 	return id, nil
 }

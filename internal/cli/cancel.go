@@ -20,7 +20,7 @@ func cancelCommand() *cobra.Command {
 
 Prints what each was: found (and cancelled for good), done (it had ended), or
 unknown. The exit code is 3 when there was one that could not be cancelled.`,
-		Args: cobra.MinimumNArgs(1),
+		Args: want(1, -1, "request ids", exampleID),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ids, err := parseIDs(args)
 			if err != nil {

@@ -215,8 +215,12 @@ func TestWrongCommandLines(t *testing.T) {
 		says string
 	}{
 		{[]string{"bogus"}, "unknown command"},
+		{[]string{"stauts"}, "do you mean status"},
+		{[]string{"policy", "chck"}, "do you mean check"},
+		{[]string{"dead", "lst"}, "do you mean list"},
+		{[]string{"dead", "bogus"}, "fairlead dead --help"},
 		{[]string{"submit", "--bogus"}, "unknown flag"},
-		{[]string{"submit", "extra"}, "unknown command"},
+		{[]string{"submit", "extra"}, "--body"},
 		{[]string{"submit", "--body", "{}"}, "--class"},
 		{[]string{"submit", "-c", "a", "--body", "{}", "-f", "x"}, "want one"},
 		{[]string{"submit", "-c", "a", "-f", "no-such-file"}, "no-such-file"},
@@ -224,12 +228,16 @@ func TestWrongCommandLines(t *testing.T) {
 		{[]string{"submit", "-c", "a", "--retry", "x"}, "auto, always or never"},
 		{[]string{"submit", "-c", "a", "--dp-rank", "70000"}, "65535"},
 		{[]string{"submit", "-c", "a", "--input-tokens", "-1"}, "input-tokens"},
-		{[]string{"await"}, "accepts 1 arg"},
-		{[]string{"await", "0"}, `id "0"`},
-		{[]string{"cancel", "x"}, `id "x"`},
-		{[]string{"status", "1", "x"}, `id "x"`},
+		{[]string{"await"}, "for example: fairlead await 1795977623809902"},
+		{[]string{"await", "0"}, `"0" is no request id`},
+		{[]string{"cancel"}, "want request ids, got nothing"},
+		{[]string{"cancel", "x"}, `"x" is no request id`},
+		{[]string{"status", "1", "x"}, `"x" is no request id`},
 		{[]string{"status", "--watch", "-1s"}, "--watch"},
-		{[]string{"policy", "check"}, "requires at least 1 arg"},
+		{[]string{"policy", "check"}, "want policy files"},
+		{[]string{"policy", "apply", "a", "b"}, "want one policy file"},
+		{[]string{"dead", "show"}, "want one request id"},
+		{[]string{"dead", "purge"}, "or --all"},
 	} {
 		got := execute(t.Context(), "{}", tc.args...)
 		if got.code != 2 || !strings.Contains(got.err, tc.says) || got.out != "" {

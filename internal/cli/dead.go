@@ -25,12 +25,10 @@ type dead struct {
 }
 
 func deadCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	cmd := group(&cobra.Command{
 		Use:   "dead",
 		Short: "Look after the requests that were given up",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
+	})
 	cmd.AddCommand(deadListCommand(), deadShowCommand(), deadRedriveCommand(), deadPurgeCommand())
 	return cmd
 }
@@ -59,6 +57,9 @@ func (d *dead) open(cmd *cobra.Command) (deadletter.Box, func(), error) {
 	return deadletter.Box{Store: st}, st.NC.Close, nil
 }
 
+// none says that a filter picks nothing, where a script does not read it.
+func none(cmd *cobra.Command) { fmt.Fprintln(cmd.ErrOrStderr(), "none") }
+
 func deadListCommand() *cobra.Command {
 	var d dead
 	cmd := &cobra.Command{Use: "list", Short: "List dead letters, oldest first", Args: cobra.NoArgs}
@@ -69,10 +70,12 @@ func deadListCommand() *cobra.Command {
 		}
 		defer done()
 		t := newTable(cmd.OutOrStdout(), "ID", "GIVEN UP", "CLASS", "REASON", "ATTEMPTS", "WORKER", "TENANT", "BYTES", "DETAIL")
+		n := 0
 		for l, err := range box.All(cmd.Context(), d.filter) {
 			if err != nil {
 				return err
 			}
+			n++
 			if d.json {
 				if err := json.NewEncoder(cmd.OutOrStdout()).Encode(l); err != nil {
 					return err
@@ -81,7 +84,10 @@ func deadListCommand() *cobra.Command {
 			}
 			row(t, l.ID, ago(time.Since(l.At).Milliseconds())+" ago", l.Class, l.Reason, l.Attempts, l.Worker, l.Tenant, len(l.Body), l.Detail)
 		}
-		if d.json {
+		if n == 0 {
+			none(cmd)
+		}
+		if d.json || n == 0 {
 			return nil
 		}
 		return t.Flush()
@@ -95,7 +101,7 @@ func deadListCommand() *cobra.Command {
 func deadShowCommand() *cobra.Command {
 	var d dead
 	cmd := &cobra.Command{
-		Use: "show ID", Short: "Show a dead letter: headers on stderr, body on stdout", Args: cobra.ExactArgs(1),
+		Use: "show ID", Short: "Show a dead letter: headers on stderr, body on stdout", Args: want(1, 1, "one request id", exampleID),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return d.each(cmd, args, func(_ deadletter.Box, l deadletter.Letter) error {
 				w := cmd.ErrOrStderr()
@@ -164,7 +170,7 @@ func (d *dead) each(cmd *cobra.Command, args []string, do func(deadletter.Box, d
 		return usage(err)
 	}
 	if d.all == (len(ids) > 0) {
-		return usage(errors.New("want ids, or --all, and not both"))
+		return usage(errors.New("want request ids, such as " + exampleID + ", or --all, and not both"))
 	}
 	box, done, err := d.open(cmd)
 	if err != nil {
@@ -180,6 +186,9 @@ func (d *dead) each(cmd *cobra.Command, args []string, do func(deadletter.Box, d
 		n, err := d.forAll(cmd, box, do)
 		if n == 0 && err == nil && id != 0 {
 			err = &exitError{codeRefused, fmt.Errorf("request %d is not among the dead letters", id)}
+		}
+		if n == 0 && err == nil {
+			none(cmd)
 		}
 		errs = append(errs, err)
 	}

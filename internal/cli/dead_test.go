@@ -40,7 +40,10 @@ func TestDead(t *testing.T) {
 	}{
 		"list":               {args: []string{"dead", "list"}, out: []string{"101", "102", "103", "gpu-7", "attempts_exhausted"}},
 		"list a class":       {args: []string{"dead", "list", "-c", "premium"}, out: []string{"103"}, absent: "101"},
-		"list old ones":      {args: []string{"dead", "list", "--older-than", "1h"}, absent: "101"},
+		"list old ones":      {args: []string{"dead", "list", "--older-than", "1h"}, err: []string{"none\n"}, absent: "ID"},
+		"list as JSON none":  {args: []string{"dead", "list", "--json", "--tenant", "x"}, err: []string{"none\n"}, absent: "x"},
+		"redrive none":       {args: []string{"dead", "redrive", "--all", "--tenant", "x"}, err: []string{"none\n"}, absent: "1"},
+		"purge none":         {args: []string{"dead", "purge", "--all", "--tenant", "x"}, err: []string{"none\n"}, absent: "1"},
 		"list as JSON":       {args: []string{"dead", "list", "--json", "--tenant", "acme"}, out: []string{`"id":101`, `"subject":"blue.req.batch"`}},
 		"unknown reason":     {args: []string{"dead", "list", "--reason", "bored"}, code: 2, err: []string{"--reason", "attempts_exhausted"}},
 		"show":               {args: []string{"dead", "show", "102"}, out: []string{`{"prompt":"102"}`}, err: []string{"blue.req.batch", "Fairlead-Input-Tokens: 12", "3 attempts", "gpu-7"}, errAbsent: "Fairlead-Dead"},

@@ -10,12 +10,10 @@ import (
 )
 
 func policyCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	cmd := group(&cobra.Command{
 		Use:   "policy",
 		Short: "Check policy files, and change the policy of running brokers",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
+	})
 	cmd.AddCommand(&cobra.Command{
 		Use:   "check FILE…",
 		Short: "Check policy files and print what they resolve to",
@@ -23,7 +21,7 @@ func policyCommand() *cobra.Command {
 
 Every error of every file is printed, with its line, its field, and what would
 be right; the exit code is then 1. What is legal and surely wrong is a warning.`,
-		Args: cobra.MinimumNArgs(1),
+		Args: want(1, -1, "policy files", "policy.yaml"),
 		RunE: checkPolicies,
 	})
 	cmd.AddCommand(policyApplyCommand(), policyHistoryCommand(), policyShowCommand(), policyRestoreCommand(), policyDropCommand(), policyExplainCommand())

@@ -47,7 +47,7 @@ func policyExplainCommand() *cobra.Command {
 
 With an id it is about that request; with --class about one that nobody has asked,
 which is neither queued nor run. The leader answers, by the policy in force.`,
-		Args: cobra.MaximumNArgs(1),
+		Args: want(0, 1, "at most one request id", exampleID),
 		RunE: e.run,
 	}
 	e.addFlags(cmd)

@@ -48,7 +48,7 @@ The file is stored as a new version, which is printed. From then on it is in for
 in every broker, those that start later too, instead of the file that a broker was
 started with, until another version is applied or "fairlead policy drop". Classes
 of the same name keep their queues and deficits. FILE may be - for stdin.`,
-		Args: cobra.ExactArgs(1),
+		Args: want(1, 1, "one policy file, or - for stdin", "policy.yaml"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			v, err := readPolicy(cmd, args[0])
 			if err != nil {
@@ -124,7 +124,7 @@ func policyRestoreCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "restore VERSION",
 		Short: "Put an earlier version into force again, as a new one",
-		Args:  cobra.ExactArgs(1),
+		Args:  want(1, 1, "the number of one version, as \"fairlead policy history\" shows it", exampleID),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.with(cmd, func(shelf storedpolicy.Shelf) error {
 				v, err := find(cmd.Context(), shelf, args[0])
@@ -173,7 +173,7 @@ func policyShowCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show [VERSION]",
 		Short: "Print a stored policy as it was written: the newest, or the one named",
-		Args:  cobra.MaximumNArgs(1),
+		Args:  want(0, 1, "at most the number of one version", exampleID),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.with(cmd, func(shelf storedpolicy.Shelf) error {
 				v, err := find(cmd.Context(), shelf, append(args, "")[0])

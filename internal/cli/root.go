@@ -21,7 +21,7 @@ type Streams struct {
 
 // Root makes the command with all of its subcommands, and those given besides.
 func Root(more ...*cobra.Command) *cobra.Command {
-	root := &cobra.Command{
+	root := group(&cobra.Command{
 		Use:   "fairlead",
 		Short: "Ask Fairlead for inference, and look after it",
 		Long: `Ask Fairlead for inference, and look after it.
@@ -36,9 +36,7 @@ Exit codes:
   6    the request ran out of time
   130  interrupted, or the request was cancelled`,
 		SilenceUsage: true, SilenceErrors: true,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
+	})
 	root.AddCommand(submitCommand(), awaitCommand(), cancelCommand(), statusCommand(), deadCommand(), policyCommand(), daemon.VersionCommand())
 	root.AddCommand(more...)
 	return root

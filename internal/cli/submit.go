@@ -37,7 +37,7 @@ that is printed, on stdout. An interrupt cancels the request.`,
 		Example: `  fairlead submit --class interactive --body '{"messages":[{"role":"user","content":"Hello"}]}'
   fairlead submit --class batch --file request.json --ttl 5m --json
   id=$(fairlead submit --class batch --stored < request.json); fairlead await $id`,
-		Args: cobra.NoArgs,
+		Args: want(0, 0, "the body from --body, --file or stdin, and no arguments", "--class batch --file request.json"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd) },
 	}
 	s.connection.addFlags(cmd)
