@@ -97,7 +97,7 @@ const maxBar = 60
 func (s *screen) draw() string {
 	f := &s.latest
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n  %s\n\n", headline(s.scenario))
+	fmt.Fprintf(&b, "\n%s\n\n", headline(s.scenario, s.width))
 	writeTable(&b, liveColumns(s.width), f.Classes, s.width)
 	done := f.Completed + f.Failed
 	fmt.Fprintf(&b, "\n  %s  %s of %s  %s\n", bar(done, f.Total, max(10, min(maxBar, s.width-36))),

@@ -165,3 +165,17 @@ func TestRefusedRequestsFail(t *testing.T) {
 		t.Errorf("%d completed, %d failed, %d lost; want at least 200, the rest of 640, 0", r.Completed, r.Failed, r.Lost)
 	}
 }
+
+// TestForeignPolicyIsCalm: that a trace's classes are not the policy's is counted
+// at the end, and fills no log.
+func TestForeignPolicyIsCalm(t *testing.T) {
+	s := load(t, Options{PolicyFile: "../../policy/testdata/good/cached-uncached.yaml", Requests: 40, Speedup: 1000})
+	t.Setenv("TMPDIR", t.TempDir())
+	var stdout, stderr bytes.Buffer
+	if err := Run(t.Context(), s, Output{Stdout: &stdout, Stderr: &stderr}); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(stderr.String(), "unknown_class") || !strings.Contains(stdout.String(), "40 requests named a class that the policy does not know") {
+		t.Errorf("stderr %s\nstdout %s", &stderr, &stdout)
+	}
+}

@@ -23,6 +23,7 @@ type Scenario struct {
 	Speedup   float64
 	Fleet     Fleet
 	Duel      *Duel // of the scenarios with a known outcome, else nil
+	Unknown   int   // of Requests, that name a class which the policy does not know
 
 	// Patience is for how long nothing at all may happen while requests are open,
 	// before they are given up as lost.
@@ -109,7 +110,11 @@ func (s *Scenario) resolve() {
 	}
 	for i := range s.Requests {
 		r := &s.Requests[i]
-		r.Class = profile.Resolve(r.Name, r.Uncached()).Class
+		found := profile.Resolve(r.Name, r.Uncached())
+		r.Class = found.Class
+		if !found.Known {
+			s.Unknown++
+		}
 	}
 }
 

@@ -140,6 +140,9 @@ func TestPolicyFileDecidesTheClasses(t *testing.T) {
 			t.Fatalf("%d uncached tokens are of class %s, want %s", r.Uncached(), got, want)
 		}
 	}
+	if s.Unknown != len(s.Requests) || load(t, Options{}).Unknown != 0 {
+		t.Errorf("%d requests of %d name an unknown class", s.Unknown, len(s.Requests))
+	}
 }
 
 func TestPlainPolicyTakesAnyName(t *testing.T) {

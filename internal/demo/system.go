@@ -10,6 +10,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"fairlead/broker"
+	"fairlead/broker/arbiter"
 	"fairlead/broker/embedded"
 	"fairlead/policy"
 )
@@ -41,7 +42,7 @@ func start(p *policy.Policy, log zerolog.Logger, fail func(error)) (s *system, e
 	if s.nc, err = s.srv.Connect("fairlead demo broker"); err != nil {
 		return s, err
 	}
-	b, err := broker.New(broker.Config{Conn: s.nc, Name: "demo", Policy: p, Log: log})
+	b, err := broker.New(broker.Config{Conn: s.nc, Name: "demo", Policy: p, Log: log.Hook(calm{})})
 	if err != nil {
 		return s, err
 	}
@@ -54,6 +55,17 @@ func start(p *policy.Policy, log zerolog.Logger, fail func(error)) (s *system, e
 		}
 	}()
 	return s, nil
+}
+
+// calm keeps out of the log what the summary counts: requests of a trace whose
+// classes the policy of --policy does not know.
+type calm struct{}
+
+// Run is zerolog.Hook's.
+func (calm) Run(e *zerolog.Event, _ zerolog.Level, message string) {
+	if message == string(arbiter.NoticeUnknownClass) {
+		e.Discard()
+	}
 }
 
 // stop ends what runs, and leaves nothing behind. It waits for that.

@@ -59,6 +59,19 @@ func quantileColumns(of string, get func(*ClassFigures) Quantiles) []column {
 	}
 }
 
+// fitted makes columns just wide enough for what they hold, with a space before it.
+func fitted(cols []column, classes []ClassFigures) []column {
+	for i := range cols {
+		c := &cols[i]
+		c.width = lipgloss.Width(c.title)
+		for j := range classes {
+			c.width = max(c.width, lipgloss.Width(c.cell(&classes[j])))
+		}
+		c.width++
+	}
+	return cols
+}
+
 // bounds of the width of a class's name; within them it is cut to fit the line.
 const minName, maxName = 8, 20
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -71,12 +72,44 @@ func TestSummaries(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, "summary-trace.txt", out.String())
+	narrow(t, &out)
 	out.Reset()
 	f.Duel = &DuelFigures{256, 240}
-	if err := writeSummary(&out, load(t, Options{Scenario: ScenarioPremiumRegular}), &f, time.Second); err != nil {
+	s := load(t, Options{Scenario: ScenarioPremiumRegular})
+	s.Unknown = 320
+	if err := writeSummary(&out, s, &f, time.Second); err != nil {
 		t.Fatal(err)
 	}
+	narrow(t, &out)
 	golden(t, "summary-duel.txt", out.String())
+}
+
+// narrow checks that a text fits 80 columns.
+func narrow(t *testing.T, text fmt.Stringer) {
+	t.Helper()
+	for line := range strings.Lines(text.String()) {
+		if w := lipgloss.Width(strings.TrimSuffix(line, "\n")); w > 80 {
+			t.Errorf("a line has %d columns: %s", w, line)
+		}
+	}
+}
+
+// TestSummaryOfLargeFigures: what does not fit beside each other stands below.
+func TestSummaryOfLargeFigures(t *testing.T) {
+	s := load(t, Options{})
+	s.Title = strings.Repeat("a long title ", 10)
+	s.Frontends, s.Fleet.Workers, s.Fleet.Slots, s.Speedup = 64, 64, 1024, 1234.5
+	f := middle()
+	f.Total, f.Acknowledged, f.Completed, f.Failed, f.Duplicated = 1e6, 1e6, 333_333, 333_333, 123_456
+	f.Classes[0].Share, f.Classes[0].TTFT.P99 = 1, 1234*time.Second
+	var out bytes.Buffer
+	if err := writeSummary(&out, s, &f, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	narrow(t, &out)
+	if text := out.String(); !strings.Contains(text, "3600.0 s") || !strings.Contains(text, "123,456 duplicated") {
+		t.Errorf("something was cut off:\n%s", text)
+	}
 }
 
 func TestProgressLine(t *testing.T) {
