@@ -116,7 +116,8 @@ func TestPolicyChangeKeepsQueues(t *testing.T) {
 	to := w.inbox()
 	w.request("req.old", to)
 	eventually(t, "it waits", func() bool { s := status(w); return len(s.Classes) == 1 && s.Classes[0].Queued == 1 })
-	w.apply(named("new"))
+	v := w.apply(named("new"))
+	w.awaitPolicy(wire.PolicyStatus{Source: wire.PolicyStored, Version: v, File: "p.yaml", Author: "ann@ops", Read: v})
 	j := w.worker("w1", nil).take()
 	if j.Claim.Class != "new" {
 		t.Fatalf("class %q", j.Claim.Class)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -142,7 +143,8 @@ func TestSubmitToAFullStream(t *testing.T) {
 
 func limit(t *testing.T, r *rig, change func(*jetstream.StreamConfig)) {
 	t.Helper()
-	cfg := r.store.Configs(store.Options{})[0]
+	configs := r.store.Configs(store.Options{})
+	cfg := configs[slices.IndexFunc(configs, func(c jetstream.StreamConfig) bool { return c.Name == r.store.Names.StreamREQ() })]
 	change(&cfg)
 	_, err := r.store.JS.UpdateStream(r.ctx, cfg)
 	must(t, err)
