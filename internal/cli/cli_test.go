@@ -1,17 +1,20 @@
 package cli_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"fairlead/internal/cli"
 	"fairlead/wire"
 )
 
@@ -153,19 +156,45 @@ func TestOutcomesAreExitCodes(t *testing.T) {
 func TestInterruptCancels(t *testing.T) {
 	r := newRig(t)
 	ctx, interrupt := context.WithCancel(r.ctx)
-	r.worker(func(wire.Origin, string) { interrupt() })
 	cancelled := make(chan string, 1)
 	r.leader("blue.ctl.cancel", func(body string) any {
 		cancelled <- body
 		return wire.CancelReply{Outcome: wire.CancelFound}
 	})
-	got := r.runIn(ctx, "{}", "submit", "-c", "a")
-	if got.code != 130 || !strings.Contains(got.err, "interrupted and cancelled") || got.out != "" {
-		t.Errorf("%+v", got)
+	var out bytes.Buffer
+	said := &trigger{on: "request ", do: interrupt} // the receipt: before it there is no id to cancel
+	args := []string{"submit", "-c", "a", "--nats-url", r.url, "--namespace", "blue"}
+	code := cli.Run(ctx, cli.Root(), args, cli.Streams{In: strings.NewReader("{}"), Out: &out, Err: said})
+	if code != 130 || !strings.Contains(said.String(), "interrupted and cancelled") || out.Len() > 0 {
+		t.Errorf("code %d, stdout %q, stderr %q", code, out.String(), said.String())
 	}
-	if body := <-cancelled; !strings.Contains(got.err, strings.TrimSuffix(strings.TrimPrefix(body, `{"id":`), "}")) {
-		t.Errorf("cancelled %s, said %q", body, got.err)
+	if body := <-cancelled; !strings.Contains(said.String(), strings.TrimSuffix(strings.TrimPrefix(body, `{"id":`), "}")) {
+		t.Errorf("cancelled %s, said %q", body, said.String())
 	}
+}
+
+// trigger is a writer that does something once it has been told a text.
+type trigger struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+	on   string
+	do   func()
+}
+
+func (w *trigger) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.text.Write(p)
+	if strings.Contains(w.text.String(), w.on) {
+		w.do()
+	}
+	return len(p), nil
+}
+
+func (w *trigger) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.String()
 }
 
 func TestCancel(t *testing.T) {
