@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -110,7 +111,7 @@ func writeStatus(w io.Writer, st wire.BrokerStatus, wide bool) error {
 	if wide {
 		write = writeWideClasses
 	}
-	if err := write(w, st.Classes); err != nil {
+	if err := write(w, slices.DeleteFunc(st.Classes, empty)); err != nil {
 		return err
 	}
 	fmt.Fprintln(w)

@@ -104,7 +104,7 @@ func TestStatusWidth(t *testing.T) {
 func TestStatusOfAnIdleSystem(t *testing.T) {
 	r := newRig(t)
 	r.leader("blue.ctl.status", func(string) any {
-		return wire.BrokerStatus{Leader: "b1", Recovered: true, Policy: wire.PolicyStatus{Source: wire.PolicyFile, File: "own.yaml"}}
+		return wire.BrokerStatus{Leader: "b1", Recovered: true, Policy: wire.PolicyStatus{Source: wire.PolicyFile, File: "own.yaml"}, Classes: []wire.ClassStatus{{Class: "a", Entitlement: 1}}}
 	})
 	for _, args := range [][]string{{"status"}, {"status", "--wide"}} {
 		want := "leader b1, epoch 0\npolicy: own.yaml\n\nno requests yet\n\nno workers\n"

@@ -36,6 +36,12 @@ func row(t *tabwriter.Writer, cells ...any) {
 	fmt.Fprintln(t, strings.Join(text, "\t"))
 }
 
+// empty reports a class of the ring of requests whose model is not known, while
+// it has none.
+func empty(c wire.ClassStatus) bool {
+	return c.Model == "" && c.Queued == 0 && c.Running == 0 && c.Completed == 0 && c.Failed == 0
+}
+
 // writeClasses writes a table for each model, which fits 80 columns.
 func writeClasses(w io.Writer, classes []wire.ClassStatus) error {
 	if len(classes) == 0 {
