@@ -24,6 +24,8 @@ func BenchmarkAgent(b *testing.B) {
 
 func benchmarkAgent(b *testing.B, slots int, body string) {
 	w := newWorldWithStreams(b)
+	left := make(chan struct{})
+	b.Cleanup(func() { close(left) }) // once the agent has ended, which start sees to
 	eng, err := mock.New(mock.Config{Slots: slots, Speedup: 1e6})
 	w.must(err)
 	defer eng.Close()
@@ -32,11 +34,15 @@ func benchmarkAgent(b *testing.B, slots int, body string) {
 	subject, results := w.nc.NewInbox(), make(chan *nats.Msg, 65536)
 	_, err = w.nc.ChanSubscribe(subject, results)
 	w.must(err)
-	go func() {
-		for range r.events { // nobody wants them here, and a full channel would hold up the rest
+	go func() { // nobody wants them here, and a full channel would hold up the rest
+		for {
+			select {
+			case <-r.events:
+			case <-left:
+				return
+			}
 		}
 	}()
-	defer close(r.events)
 	ids := make([]uint64, b.N)
 	for i := range ids {
 		ids[i] = w.ask(request{body, reply(subject)})
