@@ -2,8 +2,13 @@ package broker_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 
+	"github.com/nats-io/nats.go/jetstream"
+
+	"fairlead/broker"
+	"fairlead/internal/store"
 	"fairlead/wire"
 )
 
@@ -73,5 +78,50 @@ func TestFullRequestStream(t *testing.T) {
 	w.awaitEmpty()
 	w.request("req.a", to, wire.HeaderInputTokens, "1")
 	a.take().finish()
+	w.awaitEmpty()
+}
+
+// TestFullClass: the store itself refuses a class that is full, also while no
+// broker leads; other classes go on.
+func TestFullClass(t *testing.T) {
+	w := newWorld(t)
+	b := w.broker(func(c *broker.Config) { c.Streams.MaxAsked = 2 })
+	w.awaitLeader(b)
+	b.end()
+	to := w.inbox()
+	w.request("req.a", to)
+	w.request("req.a", to)
+	_, err := w.store.JS.Publish(context.Background(), "req.a", []byte("{}"))
+	var api *jetstream.APIError
+	if !errors.As(err, &api) || api.ErrorCode != store.CodeStreamStoreFailed {
+		t.Fatalf("a third request of a full class: %v", err)
+	}
+	w.request("req.b", to)
+	w.awaitLeader(w.broker(func(c *broker.Config) { c.Streams.MaxAsked = 2 }))
+	a := w.worker("w1", nil)
+	for range 3 {
+		a.take().finish()
+	}
+	w.awaitEmpty()
+}
+
+// TestPrefillThreshold: above 1536 active tokens a worker is busy, so that four
+// requests of 512 are admitted and the fifth waits for a first token.
+func TestPrefillThreshold(t *testing.T) {
+	w := newWorld(t)
+	w.awaitLeader(w.broker(func(c *broker.Config) { c.Policy = mustPolicy(t, oneClass(", prefill_busy_threshold: 1536")) }))
+	a := w.worker("w1", func(h *wire.Heartbeat) { h.Slots = 8 })
+	for range 5 {
+		w.request("req.a", inbox{}, wire.HeaderInputTokens, "512")
+	}
+	jobs := []*job{a.take(), a.take(), a.take(), a.take()}
+	if got := prefill(w, "w1"); got != 2048 || !a.idle() {
+		t.Fatalf("%d tokens in prefill, a fifth claim waits: %v", got, !a.idle())
+	}
+	jobs[0].firstToken()
+	jobs = append(jobs, a.take())
+	for _, j := range jobs {
+		j.finish()
+	}
 	w.awaitEmpty()
 }

@@ -40,6 +40,9 @@ func (s *settings) check() error {
 	if s.maxBytes < 0 {
 		errs = append(errs, fmt.Errorf("--max-bytes is %d: want 0 (no limit) or more", s.maxBytes))
 	}
+	if s.maxAsked < 0 {
+		errs = append(errs, fmt.Errorf("--max-requests-per-class is %d: want 0 (no limit) or more", s.maxAsked))
+	}
 	if s.resMaxAge < time.Second {
 		errs = append(errs, fmt.Errorf("--result-max-age is %v: want at least 1s", s.resMaxAge))
 	}

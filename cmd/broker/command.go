@@ -36,6 +36,7 @@ type settings struct {
 	replies    []string
 	replicas   int
 	maxBytes   int64
+	maxAsked   int64
 	resMaxAge  time.Duration
 	resBytes   int64
 	deadBytes  int64
@@ -70,6 +71,7 @@ func (s *settings) addFlags(cmd *cobra.Command) {
 	f.StringSliceVar(&s.replies, "reply-prefix", wire.DefaultReplyPrefixes(), "prefixes that a reply subject must have")
 	f.IntVar(&s.replicas, "replicas", 1, "replicas of each stream: 1, 3 or 5")
 	f.Int64Var(&s.maxBytes, "max-bytes", 0, "most bytes of queued requests, 0 for no limit; publishers get the store's error beyond it")
+	f.Int64Var(&s.maxAsked, "max-requests-per-class", 0, "most requests on one subject (class, or class and worker) that the store takes, also while no broker leads; 0 for no limit; set when the stream is created")
 	f.DurationVar(&s.resMaxAge, "result-max-age", time.Hour, "how long results that nobody waited for are kept")
 	f.Int64Var(&s.resBytes, "result-max-bytes", 1<<30, "most bytes of such results, the oldest go first; reserved on the disk")
 	f.Int64Var(&s.deadBytes, "dead-max-bytes", 1<<30, "most bytes of dead letters; reserved on the disk")
@@ -92,7 +94,7 @@ func (s *settings) loadPolicy() (*policy.Policy, error) {
 }
 
 func (s *settings) streams() store.Options {
-	return store.Options{Replicas: s.replicas, MaxBytes: s.maxBytes, ResMaxAge: s.resMaxAge, ResBytes: s.resBytes, DeadBytes: s.deadBytes}
+	return store.Options{Replicas: s.replicas, MaxBytes: s.maxBytes, MaxAsked: s.maxAsked, ResMaxAge: s.resMaxAge, ResBytes: s.resBytes, DeadBytes: s.deadBytes}
 }
 
 func command() *cobra.Command {

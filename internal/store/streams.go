@@ -16,6 +16,7 @@ type Options struct {
 	Replicas  int           // 1, 3 or 5; default 1
 	Memory    bool          // keep the streams in memory: nothing survives the server
 	MaxBytes  int64         // of REQ, bytes; default unlimited. Publishers get the store's error beyond it
+	MaxAsked  int64         // requests on one subject of REQ, the backstop while no broker leads; default no limit
 	ResMaxAge time.Duration // how long results wait to be read; default 1 h
 	ResBytes  int64         // of RES, bytes; default 1 GiB, the oldest go first
 	DeadBytes int64         // of DEAD, bytes; default 1 GiB, then giving up fails until there is room
@@ -66,6 +67,9 @@ func (s *Store) Configs(o Options) []jetstream.StreamConfig {
 	}
 	req, work, done, res, dead := base(n.StreamREQ()), base(n.StreamWORK()), base(n.StreamDONE()), base(n.StreamRES()), base(n.StreamDEAD())
 	req.Description, req.AllowMsgTTL, req.MaxBytes = "what has been asked", true, o.MaxBytes
+	if o.MaxAsked > 0 { // a full class refuses its publishers, whoever leads; the others go on
+		req.MaxMsgsPerSubject, req.DiscardNewPerSubject = o.MaxAsked, true
+	}
 	work.Description, work.Retention = "what has been handed out, and who may hand out", jetstream.WorkQueuePolicy
 	work.AllowMsgTTL, work.AllowRollup, work.AllowAtomicPublish = true, true, true
 	done.Description = "what has finished"
