@@ -21,7 +21,7 @@ type Config struct {
 	// since recovery ended: an agent may need that long to find another server.
 	// Default 2 s.
 	Reconnect time.Duration
-	// Overload says which workers get nothing more for now; zero is off.
+	// Overload says which workers are too loaded to get more; zero is off.
 	Overload Overload
 	// Seed makes random placement repeatable.
 	Seed uint64
