@@ -1,12 +1,13 @@
 package drr
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
 	"testing"
+
+	"fairlead/trace"
 )
 
 // server runs dispatched work on a number of slots in virtual time: a cost takes as long as it is large.
@@ -59,7 +60,7 @@ func mixes(t *testing.T) []mix {
 	for i := range lognormal {
 		lognormal[i] = 1 + int64(math.Exp(6+1.0857*rng.NormFloat64()))
 	}
-	trace := mooncakeCosts(t, rng)
+	mooncake := mooncakeCosts(t)
 	return []mix{
 		{"2Q and 3Q", []int64{100, 100}, func(c, _ int) int64 { return []int64{200, 300}[c] }},
 		{"10Q and 11Q", []int64{100, 100}, func(c, _ int) int64 { return []int64{1000, 1100}[c] }},
@@ -68,42 +69,29 @@ func mixes(t *testing.T) []mix {
 		{"heavy against light", []int64{512, 512}, func(c, n int) int64 {
 			return []int64{lognormal[n%len(lognormal)], 1}[c]
 		}},
-		{"mooncake", []int64{8192, 4096}, func(c, n int) int64 { return trace[(n+c*len(trace)/2)%len(trace)] }},
+		{"mooncake", []int64{8192, 4096}, func(c, n int) int64 { return mooncake[(n+c*len(mooncake)/2)%len(mooncake)] }},
 	}
 }
 
-// mooncakeCosts returns the uncached tokens of a public trace, or a heavy tail like it where it is not at hand.
-func mooncakeCosts(t *testing.T, rng *rand.Rand) []int64 {
+// mooncakeCosts returns the uncached tokens of a public trace: whole where it lies beside the checkout, else
+// the slice that is shipped.
+func mooncakeCosts(t *testing.T) []int64 {
 	t.Helper()
-	var costs []int64
-	f, err := os.Open("/work/shared/traces/mooncake_conversation.jsonl")
+	f, err := os.Open("../../shared/traces/mooncake_conversation.jsonl")
 	if err != nil {
-		for range 12_000 {
-			costs = append(costs, 1+int64(min(math.Exp(8.3+1.4*rng.NormFloat64()), 126_000)))
-		}
-		return costs
+		f, err = os.Open("../trace/sample/mooncake_conversation.jsonl")
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 	defer f.Close()
-	seen := map[int64]bool{}
-	for lines := json.NewDecoder(f); lines.More(); {
-		var row struct {
-			Input int64   `json:"input_length"`
-			Hash  []int64 `json:"hash_ids"`
-		}
-		if err := lines.Decode(&row); err != nil {
-			t.Fatal(err)
-		}
-		leading := int64(0)
-		for _, h := range row.Hash {
-			if !seen[h] {
-				break
-			}
-			leading++
-		}
-		for _, h := range row.Hash {
-			seen[h] = true
-		}
-		costs = append(costs, max(1, row.Input-min(512*leading, row.Input)))
+	requests, err := trace.ReadMooncake(f, "mooncake", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	costs := make([]int64, len(requests))
+	for i, r := range requests {
+		costs[i] = max(1, int64(r.Input-r.Cached))
 	}
 	return costs
 }
