@@ -3,6 +3,7 @@ package client_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net"
 	"testing"
 	"time"
@@ -78,6 +79,18 @@ func (r *rig) stop() {
 	r.srv.WaitForShutdown()
 }
 
+// flush returns when the server has seen all that was sent before. A flush under
+// which the connection breaks fails at once, as if the connection had been closed;
+// the next one waits for the reconnect.
+func (r *rig) flush() {
+	r.t.Helper()
+	err := r.store.NC.FlushWithContext(r.ctx)
+	for errors.Is(err, nats.ErrConnectionClosed) && !r.store.NC.IsClosed() {
+		err = r.store.NC.FlushWithContext(r.ctx)
+	}
+	must(r.t, err)
+}
+
 func (r *rig) submit(req client.Request) *client.Pending {
 	r.t.Helper()
 	p, err := r.c.Submit(r.ctx, req)
@@ -150,7 +163,7 @@ func (w *worker) publish(h wire.Header, data string) {
 		return
 	}
 	must(w.t, w.store.NC.PublishMsg(m))
-	must(w.t, w.store.NC.FlushWithContext(w.ctx))
+	w.flush()
 }
 
 // lead plays the leader on a subject of ctl.*.
@@ -170,7 +183,7 @@ func lead[Q, A any](r *rig, subject string, answer func(Q) A) {
 		}
 	})
 	must(r.t, err)
-	must(r.t, r.store.NC.FlushWithContext(r.ctx))
+	r.flush()
 	r.t.Cleanup(func() { _ = sub.Unsubscribe() })
 }
 

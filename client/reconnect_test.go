@@ -96,7 +96,7 @@ func TestReconnectWithoutALeader(t *testing.T) {
 	p := r.submit(client.Request{Class: "a", Body: body})
 	r.stop()
 	r.start()
-	must(t, r.store.NC.FlushWithContext(r.ctx))
+	r.flush()
 	asked := make(chan []uint64, 100)
 	leadStatus(r, wire.StateEnded, asked)
 	_, err := p.Result(r.ctx)

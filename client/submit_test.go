@@ -267,7 +267,7 @@ func TestAnAnswerIsAReceipt(t *testing.T) {
 		_ = r.store.NC.PublishMsg(&nats.Msg{Subject: m.Header.Get(wire.HeaderReplyTo), Header: o.FinalOK(0, wire.Usage{}), Data: []byte("answer")})
 	})
 	must(t, err)
-	must(t, r.store.NC.FlushWithContext(r.ctx))
+	r.flush()
 	p, err := c.Submit(r.ctx, client.Request{Class: "a", Body: body})
 	must(t, err)
 	res, err := p.Result(r.ctx)
