@@ -25,7 +25,8 @@ type Broker struct {
 	ears     *listener
 	state    atomic.Pointer[condition]
 	policies *policies
-	term     atomic.Pointer[term] // the present one; nil while standing by
+	term     atomic.Pointer[term]  // the present one; nil while standing by
+	trouble  atomic.Pointer[error] // of the store, while leading; nil is none
 }
 
 // condition is what a broker says of itself to the outside.
@@ -174,6 +175,9 @@ func (b *Broker) Ready() error {
 		return c.err
 	case c.role == roleRecovery:
 		return errors.New("recovering what the predecessor left")
+	}
+	if trouble := b.trouble.Load(); trouble != nil {
+		return *trouble
 	}
 	return nil
 }

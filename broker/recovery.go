@@ -3,7 +3,6 @@ package broker
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -126,21 +125,4 @@ func (r *workReader) take(m *jetstream.RawStreamMsg) error {
 		r.rings = s.Rings
 	}
 	return nil
-}
-
-// watchStreams ends the term when somebody deletes a stream: the next one begins
-// by creating it again. Nothing else would tell; consumers wait for ever.
-func (t *term) watchStreams(ctx context.Context) error {
-	for {
-		for _, stream := range t.b.store.Configs(t.b.cfg.Streams) {
-			_, err := t.b.store.Range(ctx, stream.Name)
-			var api *jetstream.APIError
-			if errors.As(err, &api) && api.ErrorCode == jetstream.JSErrCodeStreamNotFound {
-				return fmt.Errorf("stream %s is gone", stream.Name)
-			}
-		}
-		if pause(ctx, t.b.cfg.Timing.Renew) != nil {
-			return nil
-		}
-	}
 }

@@ -4,11 +4,14 @@
 package embedded
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -30,6 +33,8 @@ type Options struct {
 	Cluster    *Cluster
 	ConfigFile string // a nats-server configuration to use instead of Host, Port, Cluster and MaxPayload
 	Log        zerolog.Logger
+
+	port int // that a restart listens on again
 }
 
 // Cluster joins the servers inside several brokers to one.
@@ -40,10 +45,15 @@ type Cluster struct {
 	Routes []string // nats://host:port of the others; naming itself is fine
 }
 
-// Server is a running server.
+// Server is a running server. It is safe for concurrent use.
 type Server struct {
-	nats *server.Server
-	lock *flock.Flock
+	options Options
+	lock    *flock.Flock
+	stop    context.CancelFunc // ends the watch for a full disk
+	watched sync.WaitGroup
+
+	mu   sync.Mutex
+	nats *server.Server // replaced when it is restarted
 }
 
 const (
@@ -60,11 +70,15 @@ func Start(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := start(o)
+	n, err := start(o)
 	if err != nil {
 		return nil, errors.Join(err, lock.Unlock())
 	}
-	return &Server{nats: s, lock: lock}, nil
+	ctx, stop := context.WithCancel(context.Background())
+	s := &Server{options: o, lock: lock, stop: stop, nats: n}
+	s.options.port = n.Addr().(*net.TCPAddr).Port // whoever connected must find it there again
+	s.watched.Go(func() { s.watch(ctx) })
+	return s, nil
 }
 
 // lockDir makes sure that no second server writes to the same files.
@@ -98,6 +112,9 @@ func (o Options) options() (*server.Options, error) {
 		}
 	}
 	so.JetStream, so.NoSigs, so.DisableJetStreamBanner = true, true, true
+	if o.port != 0 {
+		so.Port = o.port
+	}
 	orDefault(&so.StoreDir, o.StoreDir)
 	orDefault(&so.ServerName, "fairlead")
 	orDefault(&so.Host, "127.0.0.1")
@@ -139,11 +156,20 @@ func start(o Options) (*server.Server, error) {
 }
 
 // URL is where clients and agents connect.
-func (s *Server) URL() string { return s.nats.ClientURL() }
+func (s *Server) URL() string { return s.current().ClientURL() }
+
+func (s *Server) current() *server.Server {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.nats
+}
+
+// InProcessConn lets a connection of this process find the server that runs now.
+func (s *Server) InProcessConn() (net.Conn, error) { return s.current().InProcessConn() }
 
 // Connect makes a connection inside the process; opts may carry credentials.
 func (s *Server) Connect(name string, opts ...nats.Option) (*nats.Conn, error) {
-	opts = append(append(store.Reconnect(name), nats.InProcessServer(s.nats)), opts...)
+	opts = append(append(store.Reconnect(name), nats.InProcessServer(s)), opts...)
 	nc, err := nats.Connect("", opts...)
 	if err != nil {
 		return nil, fmt.Errorf("connect to embedded NATS: %w", err)
@@ -153,7 +179,13 @@ func (s *Server) Connect(name string, opts ...nats.Option) (*nats.Conn, error) {
 
 // Stop ends the server, its files in order, and waits for that.
 func (s *Server) Stop() error {
-	s.nats.Shutdown()
-	s.nats.WaitForShutdown()
+	s.stop()
+	s.watched.Wait()
+	end(s.current())
 	return s.lock.Unlock()
+}
+
+func end(n *server.Server) {
+	n.Shutdown()
+	n.WaitForShutdown()
 }

@@ -13,7 +13,13 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"fairlead/internal/smalldisk"
 )
+
+// diskBytes is the size of a node's small file system: JetStream's own files
+// and what a run stores at any instant fit many times.
+const diskBytes = 256 << 20
 
 // Options say how large a rig is.
 type Options struct {
@@ -116,7 +122,7 @@ func (r *Rig) layNodes(o Options) error {
 
 func (r *Rig) layDisk(dir string) {
 	r.disks = append(r.disks, dir)
-	if err := mountDisk(dir); err != nil {
+	if err := smalldisk.Mount(dir, diskBytes); err != nil {
 		r.DiskErr = err
 		return
 	}
@@ -250,7 +256,7 @@ func (r *Rig) Close() error {
 	}
 	var errs []error
 	for _, dir := range r.mounted {
-		errs = append(errs, unmountDisk(dir))
+		errs = append(errs, smalldisk.Unmount(dir))
 	}
 	r.mounted = nil
 	return errors.Join(errs...)

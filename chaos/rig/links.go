@@ -1,5 +1,7 @@
 package rig
 
+import "fairlead/internal/smalldisk"
+
 // Break is how a way breaks.
 type Break bool
 
@@ -38,5 +40,5 @@ func sever(b Break, list ...*proxy) (mend func()) {
 
 // FillDisk leaves a node no room for its store; the function frees it.
 func (r *Rig) FillDisk(i int) (free func() error, err error) {
-	return func() error { return freeDisk(r.disks[i]) }, fillDisk(r.disks[i])
+	return func() error { return smalldisk.Free(r.disks[i]) }, smalldisk.Fill(r.disks[i])
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -201,6 +202,15 @@ func (s *Store) Delete(ctx context.Context, stream string, seq uint64) error {
 		return fmt.Errorf("delete %d of %s: %w", seq, stream, err)
 	}
 	return nil
+}
+
+// Untouched asks the leader of a stream to delete a message that it cannot have.
+// A stream refuses that in its own way; one whose disk failed under it repeats that
+// failure instead, and this is the only question that finds out without writing.
+// The answer of one stream is to be compared with that of another, known to be well.
+func (s *Store) Untouched(ctx context.Context, stream string) error {
+	const beyond = math.MaxInt64
+	return s.command(ctx, "STREAM.MSG.DELETE."+stream, seqRequest{Seq: beyond, NoErase: true})
 }
 
 // PurgeBelow removes every message with a sequence lower than seq.
