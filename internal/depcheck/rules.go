@@ -23,6 +23,7 @@ func Rules() map[string]Rule {
 		"broker/arbiter": {Pure: true, NoNet: true, Own: []string{"drr", "policy", "wire"}},
 		"wire":           {NoNet: true, Libs: []string{"github.com/vmihailenco/msgpack/v5"}},
 		"trace":          {NoNet: true},
+		"sim/lab":        {Pure: true, NoNet: true, Own: []string{"drr"}},
 
 		"internal/buildinfo": {NoNet: true},
 		"internal/depcheck":  {NoNet: true},
@@ -64,4 +65,4 @@ var impureNames = map[string][]string{
 }
 
 // documented are the packages whose doc comment is their contract.
-func documented() []string { return []string{"drr", "policy", "broker/arbiter", "wire", "trace"} }
+func documented() []string { return []string{"drr", "policy", "broker/arbiter", "wire", "trace", "sim/lab"} }
