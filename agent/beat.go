@@ -60,8 +60,8 @@ func (l *loop) pulse() {
 	}
 }
 
-// heartbeat is the agent's whole state, from its own bookings. What the engine
-// itself reports is unknown here, which is neither idle nor full.
+// heartbeat is the agent's whole state: its own bookings, and what the engine says
+// of itself as long as that is fresh.
 func (l *loop) heartbeat(now time.Time) *wire.Heartbeat {
 	hb := &wire.Heartbeat{
 		Worker: l.cfg.Worker, Incarnation: l.incarnation,
@@ -70,8 +70,10 @@ func (l *loop) heartbeat(now time.Time) *wire.Heartbeat {
 		HoldMS: uint32(max(l.hold.Sub(now).Milliseconds(), 0)),
 		Engine: l.cfg.Engine.Kind(), Models: l.health.models, Taints: l.cfg.Taints,
 		Ranks: uint32(l.cfg.Ranks), Slots: uint32(l.cfg.Slots), MaxBatched: l.cfg.MaxBatched, Speed: l.cfg.Speed,
-		Active: uint32(l.ledger.running),
+		Learned: l.pace.speed(), Active: uint32(l.ledger.running),
 	}
+	l.scrapes.describe(hb, now)
+	block := l.blockTokens()
 	for _, e := range l.ledger.entries {
 		hb.InFlight = append(hb.InFlight, wire.InFlight{
 			ID: e.claim.ID, Claim: e.seq, Attempt: e.claim.Attempt, Rank: e.claim.Rank,
@@ -81,12 +83,12 @@ func (l *loop) heartbeat(now time.Time) *wire.Heartbeat {
 		case e.phase == settling:
 		case e.first || e.prefilled:
 			tokens := int(e.claim.Input) + int(e.job.sent.Load())
-			hb.DecodeBlocks += uint64((tokens + l.cfg.BlockTokens - 1) / l.cfg.BlockTokens)
+			hb.DecodeBlocks += uint64((tokens + block - 1) / block)
 		default:
 			hb.PrefillTokens += uint64(e.uncached())
 		}
 	}
-	l.metrics.inFlight.Set(float64(len(l.ledger.entries)))
+	l.metrics.beat(hb, len(l.ledger.entries))
 	return hb
 }
 

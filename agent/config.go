@@ -41,7 +41,8 @@ type Config struct {
 	// Speed is in uncached prompt tokens per second, of one rank; 0 is learned from
 	// streams.
 	Speed float64
-	// BlockTokens is the size of the engine's KV blocks, in tokens. Default 16.
+	// BlockTokens is the size of the engine's KV blocks, in tokens; 0 believes the
+	// engine, and takes 16 while it does not tell.
 	BlockTokens int
 	// ReplyPrefixes restrict where results may go. Default
 	// [wire.DefaultReplyPrefixes]; an empty list that is not nil allows any.
@@ -67,7 +68,6 @@ func (c Config) withDefaults() Config {
 	orDefault(&c.URL, nats.DefaultURL)
 	orDefault(&c.Ranks, 1)
 	orDefault(&c.Slots, 8)
-	orDefault(&c.BlockTokens, 16)
 	orDefault(&c.Heartbeat, time.Second)
 	orDefault(&c.ListenGrace, 10*time.Second)
 	orDefault(&c.AttemptTimeout, time.Hour)
@@ -110,8 +110,8 @@ func (c Config) validate() error {
 		return fmt.Errorf("slots: %d on each of %d ranks, want at least 1 and at most %d together", c.Slots, c.Ranks, maxSlots)
 	case math.IsNaN(c.Speed) || math.IsInf(c.Speed, 0) || c.Speed < 0:
 		return fmt.Errorf("speed: %v tokens/s, want a positive number, or 0 for unknown", c.Speed)
-	case c.BlockTokens < 1:
-		return fmt.Errorf("block tokens: %d, want at least 1", c.BlockTokens)
+	case c.BlockTokens < 0:
+		return fmt.Errorf("block tokens: %d, want at least 1, or 0 for what the engine says", c.BlockTokens)
 	case c.Heartbeat < minBeat || c.Heartbeat > time.Minute:
 		return fmt.Errorf("heartbeat: %s, want %s to 1m", c.Heartbeat, minBeat)
 	case c.AttemptTimeout < 0:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 
+	"fairlead/agent/engine"
 	"fairlead/internal/store"
 )
 
@@ -32,6 +33,7 @@ type loop struct {
 	pulls       *puller
 	beat        *beat
 	health      health
+	scrapes     scrapes   // what the engine says of its load
 	hold        time.Time // the engine said busy until then
 	draining    bool
 	superseded  bool
@@ -50,6 +52,7 @@ type loop struct {
 	reports  chan report   // from jobs
 	renewed  chan error    // from the renewal of the consumer
 	checks   chan health   // from the health check
+	loads    chan scrape   // from the engine's own word about its load
 	audits   chan int      // claims delivered, as the server counts
 	sick     chan struct{} // asks for a health check at once
 	closed   chan struct{} // nobody reads the others any more
@@ -71,10 +74,12 @@ func newLoop(a *Agent, st *store.Store, incarnation uint64) *loop {
 		reports:  make(chan report, 64),
 		renewed:  make(chan error, 1),
 		checks:   make(chan health, 1),
+		loads:    make(chan scrape, 1),
 		audits:   make(chan int, 1),
 		sick:     make(chan struct{}, 1),
 		closed:   make(chan struct{}),
 		health:   health{err: errUnchecked},
+		scrapes:  scrapes{every: scrapeEvery(a.cfg.Heartbeat)},
 	}
 	l.life, l.endLife = context.WithCancelCause(context.Background())
 	l.leave, l.endLeave = context.WithCancelCause(context.Background())
@@ -124,6 +129,9 @@ func (l *loop) close() {
 // run is the agent's life; see [Agent.Run].
 func (l *loop) run(stop, abort context.Context) error {
 	l.tasks.Go(func() { l.watchEngine(l.life) })
+	if eng, tells := l.cfg.Engine.(engine.Loader); tells {
+		l.tasks.Go(func() { l.watchLoad(l.life, eng) })
+	}
 	l.renew()
 	stopped, aborted := stop.Done(), abort.Done()
 	for !l.over() {
@@ -144,6 +152,8 @@ func (l *loop) run(stop, abort context.Context) error {
 			l.renewal(err)
 		case h := <-l.checks:
 			l.checked(h)
+		case s := <-l.loads:
+			l.scraped(s)
 		case n := <-l.audits:
 			l.audited(n)
 		case <-l.beat.due():

@@ -17,6 +17,8 @@ type metrics struct {
 	inFlight   prometheus.Gauge
 	firstToken prometheus.Histogram
 	total      *prometheus.HistogramVec
+	speed      prometheus.Gauge
+	engine     *engineMetrics
 }
 
 func newMetrics(reg prometheus.Registerer) (*metrics, error) {
@@ -37,13 +39,24 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 		total: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "fairlead_agent_request_seconds", Help: "From taking a claim to the end of its engine call.", Buckets: buckets,
 		}, []string{"status"}),
+		speed: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "fairlead_agent_prefill_tokens_per_second", Help: "Uncached prompt tokens a second, learned from this agent's own work; 0 before.",
+		}),
+		engine: newEngineMetrics(),
 	}
-	for _, c := range []prometheus.Collector{m.requests, m.tokens, m.inFlight, m.firstToken, m.total} {
+	for _, c := range append(m.engine.collectors(), m.requests, m.tokens, m.inFlight, m.firstToken, m.total, m.speed) {
 		if err := reg.Register(c); err != nil {
 			return nil, fmt.Errorf("metrics: %w", err)
 		}
 	}
 	return m, nil
+}
+
+// beat shows what a heartbeat says.
+func (m *metrics) beat(hb *wire.Heartbeat, inFlight int) {
+	m.inFlight.Set(float64(inFlight))
+	m.speed.Set(hb.Learned)
+	m.engine.beat(hb)
 }
 
 // settled counts an execution that has ended.

@@ -23,16 +23,21 @@ func (p *pace) add(tokens uint32, took time.Duration) {
 	p.seconds = p.seconds*keep + took.Seconds()
 }
 
+// speed is in uncached prompt tokens per second; 0 unknown.
+func (p *pace) speed() float64 {
+	if p.seconds <= 0 {
+		return 0
+	}
+	return p.tokens / p.seconds
+}
+
 // speed is in uncached prompt tokens per second, as declared, else as learned
 // from this agent's streams; 0 unknown.
 func (l *loop) speed() float64 {
-	switch {
-	case l.cfg.Speed > 0:
+	if l.cfg.Speed > 0 {
 		return l.cfg.Speed
-	case l.pace.seconds > 0:
-		return l.pace.tokens / l.pace.seconds
 	}
-	return 0
+	return l.pace.speed()
 }
 
 // estimate is how long the engine should need for the prefill of an entry; 0 when

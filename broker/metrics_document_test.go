@@ -1,9 +1,6 @@
 package broker
 
 import (
-	"os"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,12 +9,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"fairlead/broker/arbiter"
+	"fairlead/internal/metricsdoc"
 	"fairlead/internal/store"
 	"fairlead/wire"
 )
-
-// described is what docs/metrics.md says of a metric, and what the registry does.
-type described struct{ Type, Labels string }
 
 // everything is a registry in which every metric has a value.
 func everything(t *testing.T) *prometheus.Registry {
@@ -58,64 +53,26 @@ func (s still) Collect(out chan<- prometheus.Metric) {
 
 // TestDocument compares docs/metrics.md with the registry, in both directions.
 func TestDocument(t *testing.T) {
-	inCode := map[string]described{}
 	gathered, err := everything(t).Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range gathered {
-		var labels []string
-		for _, l := range f.GetMetric()[0].GetLabel() {
-			labels = append(labels, l.GetName())
-		}
-		inCode[f.GetName()] = described{strings.ToLower(f.GetType().String()), strings.Join(labels, " ")}
 		if f.GetHelp() == "" || !strings.HasSuffix(f.GetHelp(), ".") {
 			t.Errorf("%s: help %q; want a sentence", f.GetName(), f.GetHelp())
 		}
 	}
-	if len(inCode) < 40 {
-		t.Fatalf("only %d metrics", len(inCode))
-	}
-	if diff := cmp.Diff(inCode, readDocument(t)); diff != "" {
-		t.Errorf("-code +docs/metrics.md\n%s", diff)
-	}
-}
-
-var code = regexp.MustCompile("`([^`]+)`")
-
-// readDocument reads the tables of metrics: name, type, labels, unit, meaning, alert.
-func readDocument(t *testing.T) map[string]described {
-	t.Helper()
-	text, err := os.ReadFile("../docs/metrics.md")
+	page, err := metricsdoc.Read("../docs/metrics.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	inDoc := map[string]described{}
-	for line := range strings.Lines(string(text)) {
-		if !strings.HasPrefix(line, "| `fairlead_") {
-			continue
-		}
-		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
-		if len(cells) != 6 {
-			t.Fatalf("%d cells in %q; want 6", len(cells), line)
-		}
-		var labels []string
-		for _, m := range code.FindAllStringSubmatch(cells[2], -1) {
-			labels = append(labels, m[1])
-		}
-		slices.Sort(labels)
-		name := code.FindStringSubmatch(cells[0])[1]
-		if _, twice := inDoc[name]; twice {
-			t.Errorf("%s is there twice", name)
-		}
-		for i, cell := range cells {
-			if strings.TrimSpace(cell) == "" && i != 2 && i != 5 {
-				t.Errorf("%s: cell %d is empty", name, i+1)
-			}
-		}
-		inDoc[name] = described{strings.TrimSpace(cells[1]), strings.Join(labels, " ")}
+	inCode := metricsdoc.InCode(gathered)
+	if len(inCode) < 40 {
+		t.Fatalf("only %d metrics", len(inCode))
 	}
-	return inDoc
+	if diff := cmp.Diff(inCode, metricsdoc.Of(page)); diff != "" {
+		t.Errorf("-code +docs/metrics.md\n%s", diff)
+	}
 }
 
 // TestLabelsAreBounded: what clients and agents invent makes no series of its own,

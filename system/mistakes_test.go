@@ -76,7 +76,7 @@ func TestAgentRefusesToStart(t *testing.T) {
 	}{
 		{"no worker id", []string{"--worker", ""}, []string{"worker", "want 1 to 64 characters"}},
 		{"a worker id with a dot", []string{"--worker", "gpu.1"}, []string{`"gpu.1"`, "want 1 to 64 characters"}},
-		{"an engine nobody knows", []string{"--worker", "w", "--engine", "vapour"}, []string{"--engine", `"vapour"`, "openai or mock"}},
+		{"an engine nobody knows", []string{"--worker", "w", "--engine", "vapour"}, []string{"--engine", `"vapour"`, "ollama, mock"}},
 		{"an engine without a scheme", []string{"--worker", "w", "--engine-url", "host:80"}, []string{"host:80"}},
 		{"a flag is misspelt", []string{"--slot", "3"}, []string{"unknown flag: --slot"}},
 		{"no slots", []string{"--worker", "w", "--slots", "0"}, []string{"--slots 0"}},

@@ -15,10 +15,11 @@ type Heartbeat struct {
 	Engine      string   `msgpack:"eng,omitempty"`
 	Models      []string `msgpack:"models"`
 	Taints      []string `msgpack:"taints,omitempty"`
-	Ranks       uint32   `msgpack:"ranks"` // data-parallel ranks, at least 1
-	Slots       uint32   `msgpack:"slots"` // requests at once, at least 1
-	MaxBatched  uint32   `msgpack:"maxb"`  // tokens the engine batches in one prefill step, 0 unknown
-	Speed       float64  `msgpack:"speed"` // uncached prompt tokens per second, 0 unknown
+	Ranks       uint32   `msgpack:"ranks"`           // data-parallel ranks, at least 1
+	Slots       uint32   `msgpack:"slots"`           // requests at once, at least 1
+	MaxBatched  uint32   `msgpack:"maxb"`            // tokens the engine batches in one prefill step, 0 unknown
+	Speed       float64  `msgpack:"speed"`           // uncached prompt tokens per second as declared, 0 unknown
+	Learned     float64  `msgpack:"learn,omitempty"` // the same as learned from the agent's own work, 0 unknown
 
 	// The agent's own bookings.
 	Active        uint32 `msgpack:"act"`     // requests in the engine
@@ -28,7 +29,11 @@ type Heartbeat struct {
 	// What the engine itself reports; nil is unknown, which is neither idle nor full.
 	EngineRunning *uint32  `msgpack:"erun,omitempty"`
 	EngineWaiting *uint32  `msgpack:"ewait,omitempty"`
-	EngineKV      *float64 `msgpack:"ekv,omitempty"` // fraction of the KV cache in use, 0 to 1
+	EngineKV      *float64 `msgpack:"ekv,omitempty"`  // fraction of the KV cache in use, 0 to 1
+	EngineAgeMS   *uint32  `msgpack:"eage,omitempty"` // since the engine was asked for these, ms; nil when it tells nothing, or told it too long ago
+	EngineVersion string   `msgpack:"ever,omitempty"`
+	BlockTokens   uint32   `msgpack:"kvbt,omitempty"` // size of its KV blocks, tokens, 0 unknown
+	Blocks        uint64   `msgpack:"kvb,omitempty"`  // KV blocks of all its ranks, 0 unknown
 
 	InFlight []InFlight `msgpack:"flight,omitempty"`
 }

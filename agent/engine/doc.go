@@ -17,7 +17,10 @@
 // to find its end and its usage; that tokens are counted when the engine does
 // not count them.
 //
+// An engine that can tell how busy it is implements [Loader] as well.
+//
 // Adapters live in packages of their own: [fairlead/agent/engine/openai] for
-// any OpenAI-compatible URL, [fairlead/agent/engine/mock] for tests, demos and
-// simulation. To add one, implement [Engine] and list it in cmd/worker-agent.
+// any OpenAI-compatible URL, [fairlead/agent/engine/kinds] for what vLLM, SGLang
+// and the others have beyond that, [fairlead/agent/engine/mock] for tests, demos
+// and simulation. To add one, implement [Engine] and list it in cmd/worker-agent.
 package engine

@@ -75,8 +75,9 @@ func (a *Arbiter) describe(w *worker, h *wire.Heartbeat) bool {
 		w.maxBatched != int64(h.MaxBatched) || !slices.Equal(w.models, h.Models) || !slices.Equal(w.taints, h.Taints)
 	w.draining, w.healthy, w.slots, w.maxBatched = h.Draining, h.Healthy, slots, int64(h.MaxBatched)
 	w.models, w.taints = h.Models, h.Taints
-	if speed := declared(h); speed != w.declared {
-		w.declared = speed
+	was := w.speed()
+	w.declared, w.told = speedOf(h.Speed), speedOf(h.Learned)
+	if w.speed() != was {
 		a.speedChanged(w)
 	}
 	switch {
@@ -92,10 +93,10 @@ func (a *Arbiter) describe(w *worker, h *wire.Heartbeat) bool {
 	return changed
 }
 
-// declared is the speed that a heartbeat tells, 0 for none.
-func declared(h *wire.Heartbeat) float64 {
-	if h.Speed > 0 && !math.IsInf(h.Speed, 0) {
-		return h.Speed
+// speedOf is a speed that a heartbeat tells, 0 for none.
+func speedOf(told float64) float64 {
+	if told > 0 && !math.IsInf(told, 0) {
+		return told
 	}
 	return 0
 }

@@ -198,6 +198,8 @@ func (s *script) describe(h *wire.Heartbeat, a args) {
 			h.MaxBatched = uint32(s.number(value))
 		case "speed":
 			h.Speed, _ = strconv.ParseFloat(value, 64)
+		case "learned":
+			h.Learned, _ = strconv.ParseFloat(value, 64)
 		case "kv", "waiting", "prefill":
 			s.measure(h, key, value)
 		case "drain":

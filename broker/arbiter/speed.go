@@ -3,12 +3,16 @@ package arbiter
 import "fairlead/wire"
 
 // speed is how fast a worker computes prompts: as it declares, else as was
-// learned from what it did; tokens a second on one rank, 0 unknown.
+// learned here from what it did, else as its agent learned, which knows more than
+// a leader of some seconds; tokens a second on one rank, 0 unknown.
 func (w *worker) speed() float64 {
 	if w.declared > 0 {
 		return w.declared
 	}
-	return w.learned.perSecond()
+	if learned := w.learned.perSecond(); learned > 0 {
+		return learned
+	}
+	return w.told
 }
 
 // pace is tokens over time, of which the older counts for less.

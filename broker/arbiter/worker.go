@@ -32,6 +32,7 @@ type worker struct {
 	slots      int // per rank
 	maxBatched int64
 	declared   float64 // speed, as its heartbeats say; 0 unknown
+	told       float64 // speed that its agent learned, as its heartbeats say; 0 unknown
 	learned    pace    // speed, by what it did
 	overloaded bool
 	ranks      []rank

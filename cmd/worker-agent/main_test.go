@@ -236,7 +236,7 @@ func TestConfigCommand(t *testing.T) {
 		{"--worker w --engine-api-key secret", "engine-api-key: <hidden>", ""},
 		{"--worker w --namespace a.b", "", "namespace \"a.b\""},
 		{"--worker a.b", "", "worker \"a.b\""},
-		{"--worker w --engine vapour", "", "--engine \"vapour\": want openai or mock"},
+		{"--worker w --engine vapour", "", "--engine \"vapour\": want one of auto, openai, vllm, "},
 		{"--worker w --engine-url host:80", "", "url: \"host:80\""},
 		{"--worker w --engine mock --mock-fail burn@1", "", "unknown kind"},
 		{"--worker w --engine mock --mock-jitter 3", "", "jitter: 3"},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 
 	"fairlead/agent"
 	"fairlead/agent/engine"
+	"fairlead/agent/engine/kinds"
 	"fairlead/agent/engine/mock"
 	"fairlead/agent/engine/openai"
 	"fairlead/internal/daemon"
@@ -26,6 +28,7 @@ type settings struct {
 	namespace, worker  string
 	engine             string
 	engineURL          string
+	engineMetricsURL   string
 	engineKey          string
 	engineStall        time.Duration
 	models, taints     []string
@@ -48,10 +51,11 @@ func (s *settings) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&s.natsCreds, "nats-creds", "", "credentials file for NATS")
 	f.StringVar(&s.namespace, "namespace", "", "namespace of the Fairlead, as the broker has it")
 	f.StringVar(&s.worker, "worker", defaultWorker(), "stable id of this worker: 1 to 64 of A-Z a-z 0-9 _ -")
-	f.StringVar(&s.engine, "engine", "openai", "kind of engine: openai (any OpenAI-compatible URL) or mock")
-	f.StringVar(&s.engineURL, "engine-url", "http://127.0.0.1:8000", "where the engine is (openai)")
-	f.StringVar(&s.engineKey, "engine-api-key", "", "bearer token for the engine (openai)")
-	f.DurationVar(&s.engineStall, "engine-stall", 10*time.Minute, "give the engine up when it sends nothing for so long (openai)")
+	f.StringVar(&s.engine, "engine", kinds.Auto, "kind of engine: auto finds out, openai is any other OpenAI-compatible one, mock makes answers up; or "+strings.Join(tellingKinds(), ", "))
+	f.StringVar(&s.engineURL, "engine-url", "http://127.0.0.1:8000", "where the engine is (all but mock)")
+	f.StringVar(&s.engineMetricsURL, "engine-metrics-url", "", "where the engine tells its load, when that is not its URL, such as Triton's port 8002 (all but mock)")
+	f.StringVar(&s.engineKey, "engine-api-key", "", "bearer token for the engine (all but mock)")
+	f.DurationVar(&s.engineStall, "engine-stall", 10*time.Minute, "give the engine up when it sends nothing for so long (all but mock)")
 	f.StringSliceVar(&s.models, "model", nil, "models to announce, separated by commas; by default the engine is asked")
 	f.StringSliceVar(&s.taints, "taint", nil, "taints of this worker, separated by commas")
 	f.StringSliceVar(&s.replyPrefixes, "reply-prefix", wire.DefaultReplyPrefixes(), "what reply subjects must start with; empty allows any")
@@ -81,6 +85,14 @@ func (s *settings) addMockFlags(f *pflag.FlagSet) {
 	f.DurationVar(&s.mockRetryAfter, "mock-retry-after", time.Second, "Retry-After of a refusal (mock)")
 }
 
+// mockKind is the engine that needs no URL.
+const mockKind = "mock"
+
+// tellingKinds are the kinds that tell their load.
+func tellingKinds() []string {
+	return slices.DeleteFunc(kinds.Names(), func(k string) bool { return k == kinds.Auto || k == kinds.Plain })
+}
+
 // defaultWorker is the machine's name, as far as it is a worker id.
 func defaultWorker() string {
 	host, err := os.Hostname()
@@ -96,10 +108,11 @@ func (s *settings) newEngine() (interface {
 	engine.Engine
 	io.Closer
 }, error) {
-	switch s.engine {
-	case "openai":
-		return openai.New(openai.Config{URL: s.engineURL, APIKey: s.engineKey, Models: s.models, Stall: s.engineStall})
-	case "mock":
+	switch {
+	case slices.Contains(kinds.Names(), s.engine):
+		return kinds.New(kinds.Config{Kind: s.engine, MetricsURL: s.engineMetricsURL,
+			Config: openai.Config{URL: s.engineURL, APIKey: s.engineKey, Models: s.models, Stall: s.engineStall}})
+	case s.engine == mockKind:
 		cfg := s.mock
 		cfg.Models, cfg.Slots, cfg.MaxBatched = s.models, s.slots*s.ranks, int64(s.maxBatched)
 		if cfg.BatchSlowdown == 0 {
@@ -115,7 +128,7 @@ func (s *settings) newEngine() (interface {
 		}
 		return mock.New(cfg)
 	default:
-		return nil, fmt.Errorf("--engine %q: want openai or mock", s.engine)
+		return nil, fmt.Errorf("--engine %q: want one of %s, %s", s.engine, strings.Join(kinds.Names(), ", "), mockKind)
 	}
 }
 
@@ -132,7 +145,7 @@ func (s *settings) agentConfig() (agent.Config, error) {
 	if s.natsCreds != "" {
 		cfg.Options = append(cfg.Options, nats.UserCredentials(s.natsCreds))
 	}
-	if s.engine == "mock" { // a mock knows itself
+	if s.engine == mockKind { // a mock knows itself
 		cfg.MaxBatched = cmp.Or(cfg.MaxBatched, mock.DefaultMaxBatched)
 		cfg.Speed = cmp.Or(cfg.Speed, s.mock.PrefillRate*s.mock.Speedup)
 	}

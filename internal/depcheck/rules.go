@@ -31,9 +31,12 @@ func Rules() map[string]Rule {
 			"github.com/nats-io/nats.go", "github.com/synadia-io/orbit.go", "github.com/cenkalti/backoff/v5"}},
 
 		// An engine adapter knows HTTP and its engine, not how requests reach it.
-		"agent/engine":        {NoNet: true},
-		"agent/engine/mock":   {NoNet: true, Own: []string{"agent/engine"}},
-		"agent/engine/openai": {NoNet: true, Own: []string{"agent/engine"}, Libs: []string{"github.com/tmaxmax/go-sse"}},
+		"agent/engine":            {NoNet: true},
+		"agent/engine/mock":       {NoNet: true, Own: []string{"agent/engine"}},
+		"agent/engine/openai":     {NoNet: true, Own: []string{"agent/engine"}, Libs: []string{"github.com/tmaxmax/go-sse"}},
+		"agent/engine/enginetest": {NoNet: true},
+		"agent/engine/kinds": {NoNet: true, Own: []string{"agent/engine", "agent/engine/openai"}, Libs: []string{
+			"github.com/prometheus/common", "github.com/prometheus/client_model"}},
 	}
 }
 

@@ -73,6 +73,17 @@ func (e *Engine) Healthy(context.Context) error {
 	}
 }
 
+// Load tells how many calls have a slot and how many wait for one.
+func (e *Engine) Load(context.Context) (engine.Load, error) {
+	e.mu.Lock()
+	occupied := e.occupied
+	e.mu.Unlock()
+	running := min(occupied, e.cfg.Slots)
+	return engine.Load{
+		At: time.Now(), Running: new(uint32(running)), Waiting: new(uint32(occupied - running)), Slots: e.cfg.Slots,
+	}, nil
+}
+
 // Run answers with made-up words, at the model's pace.
 func (e *Engine) Run(ctx context.Context, req engine.Request, emit engine.Emit) (engine.Result, error) {
 	a, err := e.newAnswer(req)

@@ -62,7 +62,7 @@ func (e *Engine) Models(ctx context.Context) ([]string, error) {
 	if len(e.cfg.Models) > 0 {
 		return slices.Clone(e.cfg.Models), nil
 	}
-	status, body, err := e.get(ctx, "/v1/models")
+	status, body, err := e.Get(ctx, "/v1/models")
 	if err != nil {
 		return nil, err
 	}
@@ -86,9 +86,9 @@ func (e *Engine) Models(ctx context.Context) ([]string, error) {
 
 // Healthy asks /health and, of engines that have none, /v1/models.
 func (e *Engine) Healthy(ctx context.Context) error {
-	status, _, err := e.get(ctx, "/health")
+	status, _, err := e.Get(ctx, "/health")
 	if err == nil && status == http.StatusNotFound {
-		status, _, err = e.get(ctx, "/v1/models")
+		status, _, err = e.Get(ctx, "/v1/models")
 	}
 	if err != nil {
 		return err
@@ -99,7 +99,9 @@ func (e *Engine) Healthy(ctx context.Context) error {
 	return nil
 }
 
-func (e *Engine) get(ctx context.Context, path string) (int, []byte, error) {
+// Get asks one of the engine's own endpoints, such as /health. The body is bounded by
+// Config.MaxBody.
+func (e *Engine) Get(ctx context.Context, path string) (status int, body []byte, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, e.base.JoinPath(path).String(), http.NoBody)
 	if err != nil {
 		return 0, nil, fmt.Errorf("GET %s: %w", path, err)
@@ -110,7 +112,7 @@ func (e *Engine) get(ctx context.Context, path string) (int, []byte, error) {
 		return 0, nil, reachError(ctx, err)
 	}
 	defer resp.Body.Close()
-	body, err := readBounded(resp.Body, e.cfg.MaxBody)
+	body, err = readBounded(resp.Body, e.cfg.MaxBody)
 	return resp.StatusCode, body, err
 }
 
