@@ -24,6 +24,8 @@ func Rules() map[string]Rule {
 		"wire":           {NoNet: true, Libs: []string{"github.com/vmihailenco/msgpack/v5"}},
 		"trace":          {NoNet: true},
 		"sim/lab":        {Pure: true, NoNet: true, Own: []string{"drr"}},
+		"sim": {Pure: true, NoNet: true, Own: []string{"agent/engine/mock", "broker/arbiter", "policy", "wire"},
+			Libs: []string{"github.com/HdrHistogram/hdrhistogram-go"}},
 
 		"internal/buildinfo": {NoNet: true},
 		"internal/depcheck":  {NoNet: true},
@@ -68,4 +70,6 @@ var impureNames = map[string][]string{
 }
 
 // documented are the packages whose doc comment is their contract.
-func documented() []string { return []string{"drr", "policy", "broker/arbiter", "wire", "trace", "sim/lab"} }
+func documented() []string {
+	return []string{"drr", "policy", "broker/arbiter", "sim", "sim/lab", "wire", "trace"}
+}

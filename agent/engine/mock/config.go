@@ -42,7 +42,8 @@ type Config struct {
 // DefaultMaxBatched is how many tokens a mock batches in one step.
 const DefaultMaxBatched = 2048
 
-func (c Config) withDefaults() Config {
+// WithDefaults is the configuration with every zero field filled in.
+func (c Config) WithDefaults() Config {
 	if len(c.Models) == 0 {
 		c.Models = []string{"mock"}
 	}

@@ -26,7 +26,7 @@ type Engine struct {
 	close   sync.Once
 
 	mu       sync.Mutex // guards fates and occupied
-	fates    *fates
+	fates    *Fates
 	occupied int // calls inside Run that take a slot or wait for one
 }
 
@@ -34,7 +34,7 @@ var _ engine.Engine = (*Engine)(nil)
 
 // New starts a mock engine. The error names the field at fault.
 func New(cfg Config) (*Engine, error) {
-	cfg = cfg.withDefaults()
+	cfg = cfg.WithDefaults()
 	if err := cfg.validate(); err != nil {
 		return nil, fmt.Errorf("mock engine: %w", err)
 	}
@@ -44,7 +44,7 @@ func New(cfg Config) (*Engine, error) {
 		changes: make(chan change),
 		stop:    make(chan struct{}),
 		ended:   make(chan struct{}),
-		fates:   newFates(cfg.Failures, cfg.Seed),
+		fates:   NewFates(cfg.Failures, cfg.Seed),
 	}
 	go e.loop(newModel(cfg))
 	return e, nil
@@ -110,7 +110,7 @@ func (e *Engine) Run(ctx context.Context, req engine.Request, emit engine.Emit) 
 func (e *Engine) enter() (Failure, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	fate := e.fates.next()
+	fate := e.fates.Next()
 	if fate.Kind == Refuse || e.cfg.RefuseWhenFull && e.occupied >= e.cfg.Slots {
 		wait := fate.RetryAfter
 		orDefault(&wait, time.Second)

@@ -76,21 +76,23 @@ func (f Failure) validate() error {
 	return nil
 }
 
-// fates draws failures. It is the part of the mock that remembers how many
+// Fates draws failures. It is the part of the mock that remembers how many
 // requests there were.
-type fates struct {
+type Fates struct {
 	failures []Failure
 	rng      *rand.Rand
 	requests uint64
 }
 
-func newFates(failures []Failure, seed uint64) *fates {
-	return &fates{failures: failures, rng: rand.New(rand.NewPCG(seed, 1))}
+// NewFates draws by rules that are tried in order for each request, repeatably
+// from a seed.
+func NewFates(failures []Failure, seed uint64) *Fates {
+	return &Fates{failures: failures, rng: rand.New(rand.NewPCG(seed, 1))}
 }
 
-// next returns the failure of the next request; its Kind is empty for none.
+// Next returns the failure of the next request; its Kind is empty for none.
 // Every probability is drawn each time, so that one rule does not shift another.
-func (f *fates) next() Failure {
+func (f *Fates) Next() Failure {
 	f.requests++
 	var struck Failure
 	for _, rule := range f.failures {

@@ -27,7 +27,8 @@ type Progress struct {
 
 // Model is the timing of a continuously batching engine. It is a pure state
 // machine: add and remove jobs, call Step, let the returned time pass, hand out
-// the progress. It is not safe for concurrent use.
+// the progress. Who wants only what changes may leap over the steps between with
+// Alike and Skip. It is not safe for concurrent use.
 type Model struct {
 	cfg     Config
 	rng     *rand.Rand
@@ -47,7 +48,7 @@ type sequence struct {
 // NewModel returns an idle engine. Speedup, failures and model names are the
 // business of its caller.
 func NewModel(cfg Config) (*Model, error) {
-	cfg = cfg.withDefaults()
+	cfg = cfg.WithDefaults()
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
@@ -139,6 +140,39 @@ func (m *Model) prefill(budget int64) int64 {
 		}
 	}
 	return spent
+}
+
+// Alike foretells steps without doing them: the next n take each as long and
+// bring nothing but further tokens of the same sequences, as long as no job comes or goes.
+// It is 0 when the next step is not of that kind, or is drawn at random.
+func (m *Model) Alike() (n int64, each time.Duration) {
+	if m.cfg.Jitter > 0 {
+		return 0, 0
+	}
+	decoding := int64(0)
+	for _, s := range m.running {
+		switch {
+		case s.job.Stuck:
+			continue
+		case s.prefill > 0 || s.produced == 0 || s.job.Slow:
+			return 0, 0
+		}
+		left := (s.job.Output-s.produced+m.cfg.Stride-1)/m.cfg.Stride - 1 // but for the one that ends it
+		if decoding++; decoding == 1 || left < n {
+			n = left
+		}
+	}
+	return n, m.cost(0, decoding)
+}
+
+// Skip does n steps at once, of those that Alike foretold.
+func (m *Model) Skip(n int64) {
+	for _, s := range m.running {
+		if !s.job.Stuck {
+			s.turns += n
+			s.produced += n * m.cfg.Stride
+		}
+	}
 }
 
 func (m *Model) produce(s *sequence) {

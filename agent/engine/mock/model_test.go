@@ -3,8 +3,10 @@ package mock
 import (
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -70,6 +72,58 @@ func TestModelGolden(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// TestModelLeap: leaping over the steps that are alike changes nothing, whatever comes
+// and goes at the places where it stops.
+func TestModelLeap(t *testing.T) {
+	leaps := int64(0)
+	for seed := range uint64(200) {
+		rng := rand.New(rand.NewPCG(seed, 0))
+		cfg := Config{
+			Slots: 1 + rng.IntN(4), PrefillRate: 1000, TokenTime: 10 * time.Millisecond, BatchSlowdown: 0.25,
+			MaxBatched: 1 + rng.Int64N(200), Stride: 1 + rng.Int64N(3),
+		}
+		step, leap := newModel(cfg.WithDefaults()), newModel(cfg.WithDefaults())
+		var at [2]time.Duration
+		for id := uint64(1); id < 40; id++ {
+			if rng.IntN(3) == 0 {
+				job := Job{Uncached: rng.Int64N(300), Output: rng.Int64N(60), Slow: rng.IntN(9) == 0, Stuck: rng.IntN(30) == 0}
+				step.Add(id, job)
+				leap.Add(id, job)
+			}
+			if rng.IntN(9) == 0 {
+				gone := 1 + rng.Uint64N(id)
+				if step.Remove(gone) != leap.Remove(gone) {
+					t.Fatalf("seed %d: job %d is in one of the two", seed, gone)
+				}
+			}
+			n, each := leap.Alike()
+			if n = min(n, 1+rng.Int64N(20)); n > 0 {
+				leaps++
+				leap.Skip(n)
+				at[1] += time.Duration(n) * each
+			}
+			for range n {
+				took, out, ok := step.Step()
+				at[0] += took
+				for _, p := range out {
+					if p.Done || p.Produced <= cfg.Stride || !ok {
+						t.Fatalf("seed %d: %+v was leapt over", seed, p)
+					}
+				}
+			}
+			took, out, ok := step.Step()
+			took2, out2, ok2 := leap.Step()
+			at[0], at[1] = at[0]+took, at[1]+took2
+			if at[0] != at[1] || ok != ok2 || !slices.Equal(out, out2) {
+				t.Fatalf("seed %d: by steps at %v %v, by leaps at %v %v", seed, at[0], out, at[1], out2)
+			}
+		}
+	}
+	if leaps < 1000 {
+		t.Errorf("only %d leaps", leaps)
 	}
 }
 

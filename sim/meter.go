@@ -1,0 +1,201 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"fairlead/policy"
+	"fairlead/wire"
+)
+
+// meter counts what happens to classes, to what was asked for, and to tenants.
+type meter struct {
+	policy  *policy.Policy
+	only    string // the only model served, "" when there are several
+	rings   map[string]*ringMeter
+	order   []*ringMeter
+	asked   map[string]*group
+	traffic []*group
+	tenants []*group
+	lost    int // workers
+	back    int // attempts that came to nothing
+}
+
+// ringMeter is what is counted of one model.
+type ringMeter struct {
+	profile *policy.Profile
+	classes []*group // in ring order
+	flow    flow
+}
+
+// group is a set of requests that are counted together.
+type group struct {
+	Group
+	class   *policy.Class // of a physical class and its tenants
+	ring    *ringMeter
+	member  member
+	flow    flow // of its tenants
+	tenants map[string]*group
+}
+
+// maxTenants bounds how many tenants of a class are told apart; the rest are counted
+// together, under no name.
+const maxTenants = 200
+
+// longest is the longest time that a histogram holds; what takes longer counts as
+// this long.
+const longest = 100 * time.Hour
+
+func newMeter(p *policy.Policy) *meter {
+	return &meter{policy: p, rings: map[string]*ringMeter{}, asked: map[string]*group{}}
+}
+
+func newGroup(g Group, digits int) *group {
+	h := func() *hdrhistogram.Histogram { return hdrhistogram.New(1, longest.Microseconds(), digits) }
+	g.Wait, g.TTFT, g.Total = h(), h(), h()
+	g.Reasons = map[wire.Reason]int{}
+	return &group{Group: g}
+}
+
+func (m *meter) ring(model string) *ringMeter {
+	if r := m.rings[model]; r != nil {
+		return r
+	}
+	r := &ringMeter{profile: m.policy.Profile(model)}
+	for i := range r.profile.Classes {
+		c := &r.profile.Classes[i]
+		g := newGroup(Group{Model: model, Class: c.Name}, 3)
+		g.class, g.ring, g.member.weight, g.tenants = c, r, float64(c.Quantum), map[string]*group{}
+		r.classes = append(r.classes, g)
+	}
+	m.rings[model] = r
+	m.order = append(m.order, r)
+	return r
+}
+
+// arrived finds the groups of a request, which begins to wait.
+func (m *meter) arrived(now int64, r *Request, l *life) {
+	model := r.Model
+	if model == "" {
+		model = m.only
+	}
+	ring := m.ring(model)
+	l.class = ring.classes[ring.profile.Resolve(r.Class, int64(r.Input-r.Cached)).Class]
+	if l.asked = m.asked[r.Class]; l.asked == nil {
+		l.asked = newGroup(Group{Class: r.Class}, 3)
+		m.asked[r.Class] = l.asked
+		m.traffic = append(m.traffic, l.asked)
+	}
+	if r.Tenant != "" || l.class.class.Tenants {
+		l.tenant = m.tenant(l.class, r.Tenant)
+	}
+	l.each(func(g *group) {
+		if g.Asked++; g.Asked == 1 {
+			g.First = time.Duration(now)
+		}
+	})
+	l.wait()
+}
+
+func (m *meter) tenant(c *group, name string) *group {
+	if t := c.tenants[name]; t != nil {
+		return t
+	}
+	if len(c.tenants) >= maxTenants && name != "" {
+		return m.tenant(c, "")
+	}
+	t := newGroup(Group{Model: c.Model, Class: c.Class, Tenant: name}, 2)
+	t.member.weight = c.class.TenantWeight(name)
+	c.tenants[name] = t
+	m.tenants = append(m.tenants, t)
+	return t
+}
+
+// each visits the groups of a request.
+func (l *life) each(visit func(*group)) {
+	visit(l.class)
+	visit(l.asked)
+	if l.tenant != nil {
+		visit(l.tenant)
+	}
+}
+
+func (l *life) wait() {
+	l.class.ring.flow.join(&l.class.member)
+	if l.tenant != nil {
+		l.class.flow.join(&l.tenant.member)
+	}
+}
+
+func (l *life) leave() {
+	l.class.ring.flow.leave(&l.class.member)
+	if l.tenant != nil {
+		l.class.flow.leave(&l.tenant.member)
+	}
+}
+
+// handedOut counts a hand-out, wait nanoseconds after the request was asked.
+func (m *meter) handedOut(wait int64, l *life, cost int64) {
+	l.class.ring.flow.serve(&l.class.member, float64(cost))
+	if l.tenant != nil {
+		l.class.flow.serve(&l.tenant.member, float64(cost))
+	}
+	l.leave()
+	l.tries++
+	l.running = true
+	if l.handed >= 0 {
+		return
+	}
+	l.each(func(g *group) { g.Tokens += cost; note(g.Wait, wait) })
+}
+
+// putBack counts a request that waits again.
+func (m *meter) putBack(l *life) {
+	m.back++
+	l.running = false
+	l.wait()
+}
+
+// first notes the first token of a request.
+func (m *meter) first(now int64, r *Request, l *life) {
+	l.each(func(g *group) { note(g.TTFT, now-int64(r.At)) })
+}
+
+// completed counts a request that ended well.
+func (m *meter) completed(now int64, r *Request, l *life, u wire.Usage) {
+	m.over(l)
+	total := now - int64(r.At)
+	l.each(func(g *group) {
+		g.Completed++
+		g.Output += u.Output
+		note(g.Total, total)
+		if r.TTL > 0 && total > int64(r.TTL) {
+			g.Late++
+		}
+	})
+}
+
+// failed counts a request that ended with a reason, by the broker's decision or with
+// an error of its worker.
+func (m *meter) failed(l *life, reason wire.Reason) {
+	m.over(l)
+	l.each(func(g *group) {
+		g.Reasons[reason]++
+		if reason == wire.DeadlineExceeded || reason == wire.Shed {
+			g.Late++
+		}
+	})
+}
+
+// over ends the wait of a request that was not handed out.
+func (m *meter) over(l *life) {
+	if !l.running {
+		l.leave()
+	}
+}
+
+func note(h *hdrhistogram.Histogram, ns int64) {
+	// Within the bounds of the histogram, so that it cannot fail.
+	_ = h.RecordValue(min(max(ns/1000, 1), longest.Microseconds()))
+}
