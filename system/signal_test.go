@@ -48,6 +48,17 @@ func (w *world) result(p *client.Pending) *client.Result {
 	return r
 }
 
+// firstChunk waits until a request is being answered; the rest is still to be read.
+func (w *world) firstChunk(p *client.Pending) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	defer cancel()
+	for _, err := range p.Chunks(ctx) {
+		must(w.t, err)
+		return
+	}
+}
+
 // awaitState waits until the leader says where a request is.
 func (w *world) awaitState(c *client.Client, id uint64, want wire.RequestState) wire.RequestStatus {
 	w.t.Helper()
@@ -67,7 +78,7 @@ func TestAgentDrains(t *testing.T) {
 	_, agents := w.running("gpu-1")
 	c := w.client()
 	first := w.ask(c, client.Request{Body: []byte(`{"stream":true,"max_tokens":100}`)})
-	w.awaitState(c, first.ID, wire.StateRunning)
+	w.firstChunk(first) // "running" would only say that it was handed out
 	agents[0].signal(syscall.SIGTERM)
 	agents[0].says("draining")
 	second := w.ask(c, client.Request{Body: []byte(`{"max_tokens":1}`)})
