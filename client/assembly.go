@@ -90,10 +90,11 @@ func (a *assembly) giveUp(err error) {
 func (a *assembly) behind() bool { return len(a.held) > 0 && !a.ended() }
 
 // add takes a message as it arrives. Of a stored result it is held back while
-// the store is being read, or when it follows a gap: the store decides which
+// the store is being read, when it follows a gap, and when it is final: one that
+// was stored before it may have been lost on the way, and the store decides which
 // final message was the first. Of an inbox, a gap is for good.
 func (a *assembly) add(m wire.ResultMessage, p payload) {
-	if a.stored && (a.reading || a.skips(m)) {
+	if a.stored && (a.reading || m.Final || a.skips(m)) {
 		a.held = append(a.held, held{m, p})
 		return
 	}
@@ -115,14 +116,18 @@ func (a *assembly) skips(m wire.ResultMessage) bool {
 }
 
 // catchUp takes what was held back, after the store was read to its end. What
-// still follows a gap stays held, unless this was the last try.
+// still follows a gap or is not stored yet, as a final message may be, stays held,
+// unless this was the last try.
 func (a *assembly) catchUp(last bool) {
 	list := a.held
 	a.held, a.reading = nil, false
 	for _, h := range list {
-		if last {
+		switch {
+		case last:
 			a.take(h.m, h.payload)
-		} else {
+		case h.m.Final:
+			a.held = append(a.held, h)
+		default:
 			a.addStored(h.m, h.payload)
 		}
 	}

@@ -57,11 +57,14 @@ var assemblyScripts = []struct {
 	{"the outcome alone may be long", false, false, "whole; c 1 0 0123456789; c 1 1 0123456789; next; f 1 2 -; next", "wait, 1/0 0123456789, 1/1 0123456789, ok 1 -"},
 
 	{"live is held back while reading", false, true, "read; f 2 0 two; s f 1 0 one; caught; next", "ok 1 one"},
-	{"live follows what was read", false, true, "read; c 1 2 c; s c 1 0 a; s c 1 1 b; next; caught; next; f 1 3 -; next", "1/0 a, 1/1 b, wait, 1/2 c, wait, ok 1 -"},
-	{"what was read and heard", false, true, "read; c 1 1 b; s c 1 0 a; s c 1 1 b; caught; f 1 2 -; next", "1/0 a, 1/1 b, ok 1 -"},
-	{"a gap waits for the store", false, true, "c 1 0 a; c 1 2 c; f 1 3 -; next; read; s c 1 1 b; caught; next", "1/0 a, wait, 1/1 b, 1/2 c, ok 1 -"},
-	{"a gap that the store cannot fill yet", false, true, "c 1 0 a; f 1 2 -; next; read; caught; next; read; s c 1 1 b; caught; next", "1/0 a, wait, wait, 1/1 b, ok 1 -"},
+	{"live follows what was read", false, true, "read; c 1 2 c; s c 1 0 a; s c 1 1 b; next; caught; next; f 1 3 -; next; read; s f 1 3 -; caught; next", "1/0 a, 1/1 b, wait, 1/2 c, wait, wait, ok 1 -"},
+	{"what was read and heard", false, true, "read; c 1 1 b; s c 1 0 a; s c 1 1 b; caught; f 1 2 -; read; s f 1 2 -; caught; next", "1/0 a, 1/1 b, ok 1 -"},
+	{"a gap waits for the store", false, true, "c 1 0 a; c 1 2 c; f 1 3 -; next; read; s c 1 1 b; s c 1 2 c; s f 1 3 -; caught; next", "1/0 a, wait, 1/1 b, 1/2 c, ok 1 -"},
+	{"a gap that the store cannot fill yet", false, true, "c 1 0 a; f 1 2 -; next; read; caught; next; read; s c 1 1 b; s f 1 2 -; caught; next", "1/0 a, wait, wait, 1/1 b, ok 1 -"},
 	{"a gap that the store cannot fill", false, true, "c 1 0 a; f 1 2 -; next; read; caught last; next", "1/0 a, wait, result_lost attempt 1: chunk 1 of attempt 1 is missing: 2 came after 1 chunks"},
+	{"the store knows of an end that was not heard", false, true, "c 1 0 a; f 1 1 -; next; read; s c 1 0 a; s e 0 0 worker_lost; s f 1 1 -; caught; next", "1/0 a, wait, worker_lost attempt 0"},
+	{"a final message is not stored yet", false, true, "f 1 0 one; next; read; caught; next; read; s f 1 0 one; caught; next", "wait, wait, ok 1 one"},
+	{"a final message that is never stored", false, true, "f 1 0 one; read; caught last; next", "ok 1 one"},
 	{"the broker's end is held back too", false, true, "read; e 0 0 worker_lost; s f 1 0 one; caught; next", "ok 1 one"},
 }
 

@@ -25,9 +25,9 @@ type reader struct {
 }
 
 const (
-	settleTime = 2 * time.Second        // until every server of a cluster knows of the subscription
-	gapWait    = 200 * time.Millisecond // for a chunk that is sent but not stored yet
-	gapTries   = 5
+	settleTime = 2 * time.Second       // until every server of a cluster knows of the subscription
+	gapWait    = 10 * time.Millisecond // for a message that is sent but not stored yet; doubled at every try
+	gapTries   = 7
 	readBatch  = 256
 )
 
@@ -99,7 +99,7 @@ func (p *Pending) settle(late bool) {
 	p.reader.tries++
 	p.asm.catchUp(p.reader.tries >= gapTries)
 	if p.asm.behind() {
-		p.reader.again = time.Now().Add(gapWait)
+		p.reader.again = time.Now().Add(gapWait << (p.reader.tries - 1))
 	} else {
 		p.reader.tries = 0
 	}

@@ -65,8 +65,8 @@ func (c *Client) newPending(stored, always bool) *Pending {
 }
 
 const (
-	ackWait      = 5 * time.Second // for one answer of the store, before the publish is repeated
-	nobodyWait   = 5 * time.Second // for a stream whose leader is being elected
+	ackWait      = 5 * time.Second  // for one answer of the store, before the publish is repeated
+	nobodyWait   = 10 * time.Second // for a stream whose leader is being elected: NATS takes 4 to 9 s after a silent partition
 	firstBackoff = 20 * time.Millisecond
 	maxBackoff   = 500 * time.Millisecond
 )
