@@ -51,7 +51,7 @@ func (p *printer) result(r *result) {
 	p.line("acknowledged  %d", rep.Acknowledged)
 	p.line("completed     %d", rep.Completed)
 	p.line("failed        %d: %s", sum(rep.Failed), orNone(tally(rep.Failed)))
-	p.line("handed out again %d, run twice %d, answered and dead %d, told the second end %d", rep.Again, rep.Twice, rep.Both, rep.Later)
+	p.line("handed out again %d, run twice %d, answered and dead %d", rep.Again, rep.Twice, rep.Both)
 	p.line("longest gap   %.1fs without a completion, from %.1fs on", rep.Gap.Seconds(), rep.GapFrom.Seconds())
 	p.line("tape          %d messages of WORK and DONE heard, %d missed", rep.Taped, rep.Missed)
 	p.violations(rep)

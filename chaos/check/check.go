@@ -46,7 +46,6 @@ type Report struct {
 	Again        int           // requests that were handed out more than once
 	Twice        int           // requests that more than one execution ended
 	Both         int           // dead letters whose client had an answer
-	Later        int           // stored results of which the client was told the second end, not the first
 	Gap          time.Duration // the longest time without a completion
 	GapFrom      time.Duration // when it began
 	Taped        int           // messages of WORK and DONE heard

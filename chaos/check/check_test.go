@@ -180,16 +180,6 @@ func TestTwiceAndBoth(t *testing.T) {
 	}
 }
 
-// The broker's verdict is stored first, and the client has missed it.
-func TestSecondEnd(t *testing.T) {
-	h := sound()
-	first := Message{ResultMessage: wire.ResultMessage{Origin: wire.Origin{ID: 1}, Final: true, Failure: &wire.Failure{Reason: wire.WorkerLost}}}
-	h.Results = append([]Message{first}, h.Results...)
-	if r := Judge(h); r.Later != 1 || len(r.Violations) != 0 {
-		t.Errorf("later %d, found %v", r.Later, r.Violations)
-	}
-}
-
 func TestSeqs(t *testing.T) {
 	var s Seqs
 	for _, seq := range []uint64{9, 5, 5, 3, 8} {

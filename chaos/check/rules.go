@@ -40,9 +40,7 @@ func (j *judge) answer(r *Receipt) {
 }
 
 // stored checks one request's messages in RES: whole executions, and the first
-// final message is what the client was told. A client that hears what is being
-// stored may have missed the first one on a broken way, and be told the second,
-// which only false suspicion makes: that is counted.
+// final message is what the client was told.
 func (j *judge) stored(r *Receipt, e *ends) {
 	first := j.whole(r.ID, e.results)
 	o := r.Outcome
@@ -52,23 +50,14 @@ func (j *judge) stored(r *Receipt, e *ends) {
 		}
 		return
 	}
-	reason := reasonOf(first)
-	switch {
-	case reason == o.Reason || j.own(r):
-		return
-	case slices.ContainsFunc(e.results, func(m Message) bool { return m.Final && reasonOf(&m) == o.Reason && m.Attempt == o.Attempt }):
-		j.report.Later++
+	var reason wire.Reason
+	if first.Failure != nil {
+		reason = first.Failure.Reason
+	}
+	if reason == o.Reason || j.own(r) {
 		return
 	}
 	j.violate(Outcomes, r.ID, "the client was told %q (%s), the first final message says %q", o.Reason, o.Detail, reason)
-}
-
-// reasonOf is how a final message ends the request; "" is a result.
-func reasonOf(m *Message) wire.Reason {
-	if m.Failure == nil {
-		return ""
-	}
-	return m.Failure.Reason
 }
 
 // own reports whether the client ended the request by its own rules: by its
