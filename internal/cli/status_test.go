@@ -23,7 +23,7 @@ func TestStatus(t *testing.T) {
 		return wire.BrokerStatus{
 			Leader: "b1", Epoch: 3,
 			Policy:  wire.PolicyStatus{Source: wire.PolicyStored, Version: 7, File: "p.yaml", Author: "ann@ops", Read: 8, Refused: 8, Error: "p.yaml:1:1: nonsense"},
-			Classes: []wire.ClassStatus{{Model: "m", Class: "a", Queued: 4, QueuedTokens: 2048, OldestWaitMS: 61500, Running: 1, Completed: 9, Share: 0.75, Entitlement: 0.8, Deficit: -5, Quantum: 512, Lanes: 2, SharedTokens: 2000, DispatchedTokens: 2500, Dispatched: 25}, {Model: "n", Class: "a", Share: 0.5, Entitlement: 0.8, SharedTokens: 1900, DispatchedTokens: 2500, Dispatched: 25}},
+			Classes: []wire.ClassStatus{{Model: "m", Class: "a", Queued: 4, QueuedTokens: 2048, OldestWaitMS: 61500, Running: 1, Completed: 9, Share: 0.75, Entitlement: 0.8, Deficit: -5, Quantum: 512, Lanes: 2, SharedTokens: 2000, DispatchedTokens: 2500, Dispatched: 25, Tenants: 3, Jain: 0.9871}, {Model: "n", Class: "a", Share: 0.5, Entitlement: 0.8, SharedTokens: 1900, DispatchedTokens: 2500, Dispatched: 25}},
 			Workers: []wire.WorkerStatus{{Worker: "gpu-1", State: "ready", Models: []string{"m"}, Ranks: 1, Slots: 4, Used: 1, PrefillTokens: 512, LastSeenMS: 40}},
 		}
 	})
@@ -55,9 +55,9 @@ gpu-1   ready  1/4    512             1      0s ago  m
 		t.Errorf("-want +got\n%s", diff)
 	}
 	got = r.run("", "status", "--wide")
-	want = `MODEL  CLASS  QUEUED  TOKENS  OLDEST  RUNNING  DONE  FAILED  SHARE   DUE     EXACT LANES  QUANTUM  DEFICIT  DISPATCHED TOKENS
-m      a      4       2048    1m2s    1        9     0       75.0 %  80.0 %  2            512      -5       2500
-n      a      0       0       0s      0        0     0       -       80.0 %  0            0        0        2500
+	want = `MODEL  CLASS  QUEUED  TOKENS  OLDEST  RUNNING  DONE  FAILED  SHARE   DUE     EXACT LANES  QUANTUM  DEFICIT  DISPATCHED TOKENS  TENANTS  JAIN
+m      a      4       2048    1m2s    1        9     0       75.0 %  80.0 %  2            512      -5       2500               3        0.987
+n      a      0       0       0s      0        0     0       -       80.0 %  0            0        0        2500               -        -
 `
 	if !strings.Contains(got.out, want) {
 		t.Errorf("%s\nwant\n%s", got.out, want)

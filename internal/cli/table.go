@@ -75,13 +75,29 @@ func writeWideClasses(w io.Writer, classes []wire.ClassStatus) error {
 	if len(classes) == 0 {
 		return noClasses(w)
 	}
-	t := newTable(w, "MODEL", "CLASS", "QUEUED", "TOKENS", "OLDEST", "RUNNING", "DONE", "FAILED", "SHARE", "DUE", "EXACT LANES", "QUANTUM", "DEFICIT", "DISPATCHED TOKENS")
+	t := newTable(w, "MODEL", "CLASS", "QUEUED", "TOKENS", "OLDEST", "RUNNING", "DONE", "FAILED", "SHARE", "DUE", "EXACT LANES", "QUANTUM", "DEFICIT", "DISPATCHED TOKENS", "TENANTS", "JAIN")
 	for _, c := range classes {
 		ring := slices.DeleteFunc(slices.Clone(classes), func(o wire.ClassStatus) bool { return o.Model != c.Model })
 		row(t, c.Model, c.Class, c.Queued, c.QueuedTokens, ago(c.OldestWaitMS), c.Running, c.Completed, c.Failed,
-			share(c, ring), percent(c.Entitlement), c.Lanes, c.Quantum, c.Deficit, c.DispatchedTokens)
+			share(c, ring), percent(c.Entitlement), c.Lanes, c.Quantum, c.Deficit, c.DispatchedTokens, tenants(c), jain(c))
 	}
 	return t.Flush()
+}
+
+// tenants is how many of a class have something queued; jain says how evenly these
+// were served of late. Both say nothing of a class without tenants.
+func tenants(c wire.ClassStatus) string {
+	if c.Tenants == 0 {
+		return ""
+	}
+	return strconv.Itoa(c.Tenants)
+}
+
+func jain(c wire.ClassStatus) string {
+	if c.Tenants == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(c.Jain, 'f', 3, 64)
 }
 
 func noClasses(w io.Writer) error {
