@@ -95,7 +95,20 @@ func (m *meter) arrived(now int64, r *Request, l *life) {
 			g.First = time.Duration(now)
 		}
 	})
-	l.wait()
+	if !r.NoQueue && !queuesNothing(&l.class.class.Limits) {
+		l.wait()
+	}
+}
+
+// queuesNothing reports whether a class takes only what can be dispatched at once:
+// its requests never wait.
+func queuesNothing(l *policy.Limits) bool {
+	for _, limit := range []*int64{l.Requests, l.RawTokens, l.CachedTokens, l.UncachedTokens} {
+		if limit != nil && *limit == 0 {
+			return true
+		}
+	}
+	return false
 }
 
 func (m *meter) tenant(c *group, name string) *group {
@@ -122,6 +135,7 @@ func (l *life) each(visit func(*group)) {
 }
 
 func (l *life) wait() {
+	l.waits = true
 	l.class.ring.flow.join(&l.class.member)
 	if l.tenant != nil {
 		l.class.flow.join(&l.tenant.member)
@@ -129,20 +143,30 @@ func (l *life) wait() {
 }
 
 func (l *life) leave() {
+	if !l.waits {
+		return
+	}
+	l.waits = false
 	l.class.ring.flow.leave(&l.class.member)
 	if l.tenant != nil {
 		l.class.flow.leave(&l.tenant.member)
 	}
 }
 
+// serve gives the flows what the request costs.
+func (l *life) serve(tokens float64) {
+	l.class.ring.flow.serve(&l.class.member, tokens)
+	if l.tenant != nil {
+		l.class.flow.serve(&l.tenant.member, tokens)
+	}
+}
+
 // handedOut counts a hand-out, wait nanoseconds after the request was asked.
 func (m *meter) handedOut(wait int64, l *life, cost int64) {
-	l.class.ring.flow.serve(&l.class.member, float64(cost))
-	if l.tenant != nil {
-		l.class.flow.serve(&l.tenant.member, float64(cost))
+	if l.waits {
+		l.serve(float64(cost))
 	}
 	l.leave()
-	l.tries++
 	l.running = true
 	if l.handed >= 0 {
 		return
@@ -164,7 +188,7 @@ func (m *meter) first(now int64, r *Request, l *life) {
 
 // completed counts a request that ended well.
 func (m *meter) completed(now int64, r *Request, l *life, u wire.Usage) {
-	m.over(l)
+	l.leave()
 	total := now - int64(r.At)
 	l.each(func(g *group) {
 		g.Completed++
@@ -179,20 +203,13 @@ func (m *meter) completed(now int64, r *Request, l *life, u wire.Usage) {
 // failed counts a request that ended with a reason, by the broker's decision or with
 // an error of its worker.
 func (m *meter) failed(l *life, reason wire.Reason) {
-	m.over(l)
+	l.leave()
 	l.each(func(g *group) {
 		g.Reasons[reason]++
 		if reason == wire.DeadlineExceeded || reason == wire.Shed {
 			g.Late++
 		}
 	})
-}
-
-// over ends the wait of a request that was not handed out.
-func (m *meter) over(l *life) {
-	if !l.running {
-		l.leave()
-	}
 }
 
 func note(h *hdrhistogram.Histogram, ns int64) {

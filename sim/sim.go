@@ -36,13 +36,12 @@ type Sim struct {
 
 // life is what is kept of each request.
 type life struct {
-	handed         int64 // first hand-out, nanoseconds; -1 before
-	first          int64 // first token; -1 before
-	tries          uint32
-	class          *group // physical
-	asked          *group // by the name that it asked for
-	tenant         *group
-	running, ended bool
+	handed                int64  // first hand-out, nanoseconds; -1 before
+	first                 int64  // first token; -1 before
+	class                 *group // physical
+	asked                 *group // by the name that it asked for
+	tenant                *group
+	waits, running, ended bool
 }
 
 const never = math.MaxInt64

@@ -16,6 +16,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"timestamp": 3, "input_length": 600, "output_length": 5, "hash_ids": [0, 9]}` + "\n" +
 		`{"timestamp": 1, "input_length": 600, "output_length": 5, "hash_ids": [0, 9]}`))
 	f.Add([]byte("\ufeff{}"))
+	f.Add([]byte(`{"fairlead_recording":1}` + "\n" + `{"at_ns":-3,"class":"a","input":2,"cached":1,"attempts":[{"n":1}]}` + "\n" + `{"worker_name":"w"}`))
 	f.Fuzz(func(t *testing.T, input []byte) {
 		reqs, err := trace.Read(bytes.NewReader(input), "f.csv")
 		if err != nil {

@@ -18,7 +18,7 @@ const maxTokens = 1 << 31
 const sniff = 4096
 
 var errFormat = errors.New("line 1: neither an Azure CSV (header TIMESTAMP,ContextTokens,GeneratedTokens) " +
-	"nor Mooncake JSON lines (one object a line)")
+	"nor Mooncake JSON lines (one object a line), nor a recording of fairlead record")
 
 // Read recognises the format of r by its content and reads it. The name, usually a
 // file's, starts every error; its last element without extension becomes the class
@@ -43,6 +43,12 @@ func readAny(r io.Reader, class string) ([]Request, error) {
 	switch {
 	case len(head) == 0:
 		return nil, errEmpty
+	case IsRecording(first):
+		rec, err := ReadRecording(buffered)
+		if err != nil {
+			return nil, err
+		}
+		return rec.plain()
 	case head[0] == '{':
 		return ReadMooncake(buffered, class, 0)
 	case bytes.Contains(first, []byte(columnTime)):

@@ -26,6 +26,8 @@ func Rules() map[string]Rule {
 		"sim/lab":        {Pure: true, NoNet: true, Own: []string{"drr"}},
 		"sim": {Pure: true, NoNet: true, Own: []string{"agent/engine/mock", "broker/arbiter", "policy", "wire"},
 			Libs: []string{"github.com/HdrHistogram/hdrhistogram-go"}},
+		"sim/whatif": {NoNet: true, Own: []string{"agent/engine/mock", "broker/arbiter", "policy", "sim", "trace", "wire"}, Libs: []string{
+			"github.com/HdrHistogram/hdrhistogram-go", "github.com/goccy/go-yaml", "golang.org/x/sync"}},
 
 		"internal/buildinfo": {NoNet: true},
 		"internal/depcheck":  {NoNet: true},
