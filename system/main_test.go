@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 	}
 	program = binaries{dir: dir, nats: sync.OnceValues(func() (string, error) { return buildNATS(dir) })}
 	code := 1
-	if err := run("go", "build", "-o", dir+"/", "../cmd/broker", "../cmd/worker-agent", "../cmd/fairlead"); err != nil {
+	if err := run("go", "build", "-o", dir+"/", "../cmd/broker", "../cmd/worker-agent", "../cmd/gateway", "../cmd/fairlead"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	} else {
 		code = m.Run()

@@ -34,6 +34,10 @@ func Rules() map[string]Rule {
 		"internal/store": {Own: []string{"wire"}, Libs: []string{
 			"github.com/nats-io/nats.go", "github.com/synadia-io/orbit.go", "github.com/cenkalti/backoff/v5"}},
 
+		// What a gateway reads of a body or a file of keys needs no NATS.
+		"gateway/prompt": {NoNet: true, Libs: []string{"github.com/tiktoken-go/tokenizer"}},
+		"gateway/keys":   {NoNet: true, Own: []string{"wire"}, Libs: []string{"github.com/goccy/go-yaml", "golang.org/x/time"}},
+
 		// An engine adapter knows HTTP and its engine, not how requests reach it.
 		"agent/engine":            {NoNet: true},
 		"agent/engine/mock":       {NoNet: true, Own: []string{"agent/engine"}},
@@ -50,7 +54,8 @@ func Layers() map[string][]string {
 	return map[string][]string{
 		"agent":           {"broker", "client", "drr", "policy"},
 		"broker":          {"agent", "client"},
-		"client":          {"agent", "broker", "drr", "policy"},
+		"client":          {"agent", "broker", "drr", "policy", "gateway"},
+		"gateway":         {"agent", "broker", "drr", "policy"},
 		"internal/store":  {"agent", "broker", "client", "drr", "policy"},
 		"internal/daemon": {"agent", "broker", "client", "drr", "policy"},
 	}
