@@ -139,7 +139,7 @@ func (rec *Recording) line(text []byte, first bool) error {
 		if err := json.Unmarshal(text, &w); err != nil {
 			return err
 		}
-		rec.Workers = append(rec.Workers, w)
+		rec.hear(w)
 	default:
 		var q Recorded
 		if err := json.Unmarshal(text, &q); err != nil {
@@ -151,6 +151,16 @@ func (rec *Recording) line(text []byte, first bool) error {
 		rec.Requests = append(rec.Requests, q)
 	}
 	return nil
+}
+
+// hear keeps what was said last of a worker.
+func (rec *Recording) hear(w RecordedWorker) {
+	i := slices.IndexFunc(rec.Workers, func(o RecordedWorker) bool { return o.Worker == w.Worker })
+	if i < 0 {
+		rec.Workers = append(rec.Workers, w)
+		return
+	}
+	rec.Workers[i] = w
 }
 
 func (rec *Recording) head(text []byte) error {
