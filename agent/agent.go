@@ -62,7 +62,7 @@ func (a *Agent) Run(stop, abort context.Context) error {
 		return err
 	}
 	defer closeConn()
-	st, err := store.Open(nc, a.cfg.Names)
+	st, err := store.OpenAs(nc, a.cfg.Names, a.cfg.APIPrefix)
 	if err != nil {
 		return fmt.Errorf("agent: %w", err)
 	}

@@ -23,6 +23,9 @@ type Config struct {
 	URL string
 	// Options are added to those of the agent's own connection.
 	Options []nats.Option
+	// APIPrefix is what JetStream's API is called in the agent's account. Default
+	// $JS.API.
+	APIPrefix string
 	// Names are the subjects and streams.
 	Names wire.Names
 	// Worker is the stable id of this worker: 1 to 64 of A-Z a-z 0-9 _ -. Required.

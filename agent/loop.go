@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"sync"
@@ -86,7 +87,9 @@ func newLoop(a *Agent, st *store.Store, incarnation uint64) *loop {
 	l.inbox = st.NC.NewInbox()
 	l.pulls = &puller{
 		st: st, slots: a.cfg.slots(), answers: l.answers,
-		name:   fmt.Sprintf("agent-%s-%d", a.cfg.Worker, incarnation),
+		// Whoever knows the name of a consumer can pull from it: the last part keeps
+		// it from being guessed.
+		name:   fmt.Sprintf("agent-%s-%d-%s", a.cfg.Worker, incarnation, rand.Text()),
 		filter: st.Names.Work(a.cfg.Worker, incarnation),
 	}
 	l.links = st.NC.StatusChanged(nats.CONNECTED, nats.RECONNECTING, nats.CLOSED)

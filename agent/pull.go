@@ -69,7 +69,7 @@ func (p *puller) fill(want int, now time.Time) error {
 		if err != nil {
 			return fmt.Errorf("encode a pull: %w", err)
 		}
-		subject := fmt.Sprintf("%sCONSUMER.MSG.NEXT.%s.%s", apiPrefix(p.st.JS), p.st.Names.StreamWORK(), p.name)
+		subject := p.st.API("CONSUMER.MSG.NEXT." + p.st.Names.StreamWORK() + "." + p.name)
 		if err := p.st.NC.PublishRequest(subject, p.sub.Subject, body); err != nil {
 			return fmt.Errorf("pull: %w", err)
 		}
@@ -88,13 +88,6 @@ type pullRequest struct {
 // guarded reports whether one of the open pulls is a sentry.
 func (p *puller) guarded() bool {
 	return slices.ContainsFunc(p.issued, func(q pull) bool { return q.sentry })
-}
-
-func apiPrefix(js jetstream.JetStream) string {
-	if prefix := js.Options().APIPrefix; prefix != "" {
-		return prefix
-	}
-	return jetstream.DefaultAPIPrefix
 }
 
 const (

@@ -20,6 +20,9 @@ const (
 	// may take at least.
 	minScrape    = 200 * time.Millisecond
 	scrapeExpiry = time.Second
+	// silentScrape is between two questions to an engine that never tells; another
+	// one may answer in its place.
+	silentScrape = 30 * time.Second
 	// defaultBlock is the size of a KV block that nobody tells, in tokens.
 	defaultBlock = 16
 )
@@ -42,9 +45,8 @@ func scrapeEvery(heartbeat time.Duration) time.Duration { return max(heartbeat, 
 // watchLoad asks the engine for its load until the context ends.
 func (l *loop) watchLoad(ctx context.Context, eng engine.Loader) {
 	every := scrapeEvery(l.cfg.Heartbeat)
-	pace := time.NewTicker(every)
-	defer pace.Stop()
 	for {
+		began := time.Now()
 		try, cancel := context.WithTimeout(ctx, max(every, scrapeExpiry))
 		load, err := eng.Load(try)
 		cancel()
@@ -53,8 +55,12 @@ func (l *loop) watchLoad(ctx context.Context, eng engine.Loader) {
 		case <-ctx.Done():
 			return
 		}
+		wait := every - time.Since(began)
+		if errors.Is(err, engine.ErrNoLoad) {
+			wait = silentScrape
+		}
 		select {
-		case <-pace.C:
+		case <-time.After(wait):
 		case <-ctx.Done():
 			return
 		}

@@ -16,6 +16,7 @@ import (
 // Config is what a program chooses about its client. Zero means default.
 type Config struct {
 	Namespace string // of the Fairlead to ask, "" none
+	APIPrefix string // what JetStream's API is called in the account; default $JS.API
 
 	// PublishTimeout bounds how long Submit repeats a publish that was not
 	// answered; default and maximum 20 s, which the store's window of 30 s for
@@ -119,7 +120,7 @@ func New(nc *nats.Conn, cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("client: %w", err)
 	}
-	st, err := store.Open(nc, names)
+	st, err := store.OpenAs(nc, names, cfg.APIPrefix)
 	if err != nil {
 		return nil, fmt.Errorf("client: %w", err)
 	}

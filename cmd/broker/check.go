@@ -33,8 +33,12 @@ func (s *settings) check() error {
 	if s.natsPort < 0 || s.natsPort > 65535 {
 		errs = append(errs, fmt.Errorf("--nats-port is %d: want 0 (any free port) to 65535", s.natsPort))
 	}
-	if (s.creds != "" || s.natsToken != "") && s.natsURL == "" && s.natsConfig == "" {
-		errs = append(errs, errors.New("--nats-creds and --nats-token are for --nats-url or --nats-config, which are missing"))
+	if s.Identified() && s.natsURL == "" && s.natsConfig == "" {
+		errs = append(errs, errors.New("--nats-creds, --nats-nkey and --nats-token are for --nats-url or --nats-config, which are missing"))
+	}
+	errs = append(errs, s.Check())
+	if s.APIPrefix != "" {
+		errs = append(errs, errors.New("--nats-api-prefix is for agents and frontends: a broker needs JetStream's own API"))
 	}
 	errs = append(errs, s.checkOverload()...)
 	if s.maxBytes < 0 {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"fairlead/broker/arbiter"
+	"fairlead/internal/access"
 	"fairlead/internal/daemon"
 	"fairlead/internal/store"
 	"fairlead/policy"
@@ -18,16 +19,15 @@ import (
 // settings are everything that flags, environment and file may say.
 type settings struct {
 	daemon.Common
+	access.Access
 	name       string
 	namespace  string
 	natsURL    string
-	creds      string
 	natsHost   string
 	natsPort   int
 	natsConfig string
 	cluster    string
 	clusterAt  string
-	natsToken  string
 	routes     []string
 	storeDir   string
 	syncAlways bool
@@ -48,16 +48,14 @@ const defaultHTTP = ":8081" // an agent beside it takes 8080
 func (s *settings) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	s.flags = f
-	s.AddFlags(f)
+	s.Common.AddFlags(f)
+	s.Access.AddFlags(f)
 	setDefault(f, "http", defaultHTTP)
 	f.StringVar(&s.name, "name", "", "name of this broker in logs and as leader (default: the host's name and a random part)")
 	f.StringVar(&s.namespace, "namespace", "", "prefix of all subjects and streams, so that several Fairleads share an account")
 	f.StringVar(&s.natsURL, "nats-url", "", "external NATS to use instead of the embedded server")
-	f.StringVar(&s.creds, "nats-creds", "", "credentials file for --nats-url or --nats-config")
 	f.StringVar(&s.natsHost, "nats-host", "127.0.0.1", "address that the embedded NATS server listens on; 0.0.0.0 for all")
 	f.IntVar(&s.natsPort, "nats-port", 4222, "port of the embedded NATS server")
-	f.StringVar(&s.natsToken, "nats-token", "", "token for --nats-url or --nats-config")
-	daemon.MarkSecret(f, "nats-token")
 	f.StringVar(&s.natsConfig, "nats-config", "", "nats-server configuration for the embedded server, instead of the flags about it")
 	f.StringVar(&s.cluster, "cluster-name", "", "join the embedded servers of several brokers to a cluster of this name; needs --name and --routes")
 	f.StringVar(&s.clusterAt, "cluster-listen", "0.0.0.0:6222", "address for the other servers of the cluster")

@@ -15,17 +15,21 @@ import (
 // connect starts the embedded server, or joins an external one, also when that
 // is not there yet. It returns the address and how to let go.
 func connect(s *settings, log zerolog.Logger) (nc *nats.Conn, url string, closeNATS func() error, err error) {
+	opts, err := s.Options()
+	if err != nil {
+		return nil, "", nil, err
+	}
 	if s.natsURL != "" {
 		url = daemon.Redact(s.natsURL)
 		log.Info().Str("url", url).Msg("external NATS")
-		nc, err = join(s, url, log)
+		nc, err = join(s, url, opts, log)
 		return nc, url, func() error { nc.Close(); return nil }, err
 	}
 	srv, err := embedded.Start(s.embedded(log.With().Str("part", "nats").Logger()))
 	if err != nil {
 		return nil, "", nil, err
 	}
-	nc, err = srv.Connect("fairlead-broker", s.credentials()...)
+	nc, err = srv.Connect("fairlead-broker", opts...)
 	if err != nil {
 		return nil, "", nil, errors.Join(err, srv.Stop())
 	}
@@ -45,19 +49,9 @@ func (s *settings) embedded(log zerolog.Logger) embedded.Options {
 	return o
 }
 
-func (s *settings) credentials() (opts []nats.Option) {
-	if s.creds != "" {
-		opts = append(opts, nats.UserCredentials(s.creds))
-	}
-	if s.natsToken != "" {
-		opts = append(opts, nats.Token(s.natsToken))
-	}
-	return opts
-}
-
 // join connects to an external server.
-func join(s *settings, url string, log zerolog.Logger) (*nats.Conn, error) {
-	opts := append(store.Reconnect("fairlead-broker"),
+func join(s *settings, url string, opts []nats.Option, log zerolog.Logger) (*nats.Conn, error) {
+	own := append(store.Reconnect("fairlead-broker"),
 		store.Unreachable(func(err error) { log.Warn().Err(err).Str("url", url).Msg("cannot reach NATS; trying again") }),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil { // nil is our own leaving
@@ -67,7 +61,7 @@ func join(s *settings, url string, log zerolog.Logger) (*nats.Conn, error) {
 		nats.ReconnectHandler(func(*nats.Conn) { log.Info().Msg("connected to NATS again") }),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { log.Warn().Err(err).Msg("NATS reports an error") }),
 	)
-	nc, err := nats.Connect(s.natsURL, append(opts, s.credentials()...)...)
+	nc, err := nats.Connect(s.natsURL, append(own, opts...)...)
 	if err != nil {
 		return nil, fmt.Errorf("connect to --nats-url: %w", err)
 	}

@@ -17,6 +17,7 @@ import (
 	"fairlead/agent/engine/kinds"
 	"fairlead/agent/engine/mock"
 	"fairlead/agent/engine/openai"
+	"fairlead/internal/access"
 	"fairlead/internal/daemon"
 	"fairlead/wire"
 )
@@ -24,31 +25,32 @@ import (
 // settings is what the command line, the environment and the file can say.
 type settings struct {
 	daemon.Common
-	natsURL, natsCreds string
-	namespace, worker  string
-	engine             string
-	engineURL          string
-	engineMetricsURL   string
-	engineKey          string
-	engineStall        time.Duration
-	models, taints     []string
-	replyPrefixes      []string
-	slots, ranks       int
-	maxBatched         uint32
-	speed              float64
-	heartbeat          time.Duration
-	listenGrace        time.Duration
-	attemptTimeout     time.Duration
-	mock               mock.Config
-	mockFailures       []string
-	mockRetryAfter     time.Duration
+	access.Access
+	natsURL           string
+	namespace, worker string
+	engine            string
+	engineURL         string
+	engineMetricsURL  string
+	engineKey         string
+	engineStall       time.Duration
+	models, taints    []string
+	replyPrefixes     []string
+	slots, ranks      int
+	maxBatched        uint32
+	speed             float64
+	heartbeat         time.Duration
+	listenGrace       time.Duration
+	attemptTimeout    time.Duration
+	mock              mock.Config
+	mockFailures      []string
+	mockRetryAfter    time.Duration
 }
 
 // addFlags adds every flag with its default.
 func (s *settings) addFlags(f *pflag.FlagSet) {
-	s.AddFlags(f)
+	s.Common.AddFlags(f)
 	f.StringVar(&s.natsURL, "nats-url", nats.DefaultURL, "NATS servers, separated by commas")
-	f.StringVar(&s.natsCreds, "nats-creds", "", "credentials file for NATS")
+	s.Access.AddFlags(f)
 	f.StringVar(&s.namespace, "namespace", "", "namespace of the Fairlead, as the broker has it")
 	f.StringVar(&s.worker, "worker", defaultWorker(), "stable id of this worker: 1 to 64 of A-Z a-z 0-9 _ -")
 	f.StringVar(&s.engine, "engine", kinds.Auto, "kind of engine: auto finds out, openai is any other OpenAI-compatible one, mock makes answers up; or "+strings.Join(tellingKinds(), ", "))
@@ -142,8 +144,9 @@ func (s *settings) agentConfig() (agent.Config, error) {
 		URL: s.natsURL, Names: names, Worker: s.worker, Models: s.models, Taints: s.taints, ReplyPrefixes: s.replyPrefixes,
 		Ranks: s.ranks, Slots: s.slots, MaxBatched: s.maxBatched, Speed: s.speed, Heartbeat: s.heartbeat, ListenGrace: s.listenGrace, AttemptTimeout: s.attemptTimeout,
 	}
-	if s.natsCreds != "" {
-		cfg.Options = append(cfg.Options, nats.UserCredentials(s.natsCreds))
+	cfg.APIPrefix = s.APIPrefix
+	if cfg.Options, err = s.Options(); err != nil {
+		return cfg, err
 	}
 	if s.engine == mockKind { // a mock knows itself
 		cfg.MaxBatched = cmp.Or(cfg.MaxBatched, mock.DefaultMaxBatched)

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"fairlead/client"
+	"fairlead/internal/access"
 	"fairlead/internal/daemon"
 	"fairlead/internal/store"
 	"fairlead/wire"
@@ -17,9 +18,10 @@ import (
 // connection is where a command finds Fairlead: flag, else environment, else
 // default.
 type connection struct {
-	url, namespace, creds string
-	patience              time.Duration // with a server, and then a broker, that is not there yet; 0 tries once
-	flags                 *pflag.FlagSet
+	access.Access
+	url, namespace string
+	patience       time.Duration // with a server, and then a broker, that is not there yet; 0 tries once
+	flags          *pflag.FlagSet
 }
 
 // defaultPatience covers starting everything at once, and a restart.
@@ -29,7 +31,9 @@ func (c *connection) addFlags(cmd *cobra.Command) {
 	c.flags = pflag.NewFlagSet("connection", pflag.ContinueOnError)
 	c.flags.StringVar(&c.url, "nats-url", nats.DefaultURL, "NATS server, several with commas (FAIRLEAD_NATS_URL)")
 	c.flags.StringVar(&c.namespace, "namespace", "", "namespace of the deployment (FAIRLEAD_NAMESPACE)")
-	c.flags.StringVar(&c.creds, "creds", "", "file of NATS credentials (FAIRLEAD_CREDS)")
+	c.AddFlags(c.flags)
+	c.flags.StringVar(&c.Creds, "creds", "", "older name of --nats-creds")
+	hidden(c.flags, "creds")
 	c.flags.DurationVar(&c.patience, "connect-timeout", defaultPatience, "how long to try while NATS is not there yet; 0 once (FAIRLEAD_CONNECT_TIMEOUT)")
 	cmd.Flags().AddFlagSet(c.flags)
 }
@@ -47,7 +51,11 @@ func (c *connection) connect(cmd *cobra.Command) (*nats.Conn, wire.Names, error)
 	if err != nil {
 		return nil, wire.Names{}, usage(err)
 	}
-	nc, err := c.dial(cmd)
+	opts, err := c.Options()
+	if err != nil {
+		return nil, wire.Names{}, usage(err)
+	}
+	nc, err := c.dial(cmd, opts)
 	if err != nil {
 		return nil, wire.Names{}, fmt.Errorf("connect to %s: %w", daemon.Redact(c.url), err)
 	}
@@ -60,7 +68,7 @@ func (c *connection) open(cmd *cobra.Command) (cl *client.Client, done func(), e
 	if err != nil {
 		return nil, nil, err
 	}
-	cl, err = client.New(nc, client.Config{Namespace: c.namespace})
+	cl, err = client.New(nc, client.Config{Namespace: c.namespace, APIPrefix: c.APIPrefix})
 	if err != nil {
 		nc.Close()
 		return nil, nil, err
@@ -75,7 +83,7 @@ func (c *connection) store(cmd *cobra.Command, stream func(wire.Names) string) (
 	if err != nil {
 		return nil, err
 	}
-	st, err := store.Open(nc, names)
+	st, err := store.OpenAs(nc, names, c.APIPrefix)
 	if err == nil {
 		err = c.patiently(cmd, "a broker", func() (bool, error) {
 			_, err := st.Range(cmd.Context(), stream(names))
@@ -90,4 +98,11 @@ func (c *connection) store(cmd *cobra.Command, stream func(wire.Names) string) (
 		return nil, err
 	}
 	return st, nil
+}
+
+// hidden leaves a flag out of the help.
+func hidden(f *pflag.FlagSet, name string) {
+	if err := f.MarkHidden(name); err != nil {
+		panic(err) // a flag of ours
+	}
 }

@@ -19,12 +19,10 @@ import (
 )
 
 // dial connects, and tries again while the server is not there.
-func (c *connection) dial(cmd *cobra.Command) (nc *nats.Conn, err error) {
+func (c *connection) dial(cmd *cobra.Command, access []nats.Option) (nc *nats.Conn, err error) {
 	d := &dialer{net: net.Dialer{Timeout: nats.DefaultTimeout}}
 	opts := append(store.Reconnect("fairlead command"), nats.RetryOnFailedConnect(false), nats.SetCustomDialer(d))
-	if c.creds != "" {
-		opts = append(opts, nats.UserCredentials(c.creds))
-	}
+	opts = append(opts, access...)
 	err = c.patiently(cmd, daemon.Redact(c.url), func() (again bool, err error) {
 		nc, err = nats.Connect(c.url, opts...)
 		return away(err), d.explain(err)

@@ -37,7 +37,7 @@ Exit codes:
   130  interrupted, or the request was cancelled`,
 		SilenceUsage: true, SilenceErrors: true,
 	})
-	root.AddCommand(submitCommand(), awaitCommand(), cancelCommand(), statusCommand(), deadCommand(), policyCommand(), recordCommand(), simCommand(), daemon.VersionCommand())
+	root.AddCommand(submitCommand(), awaitCommand(), cancelCommand(), statusCommand(), deadCommand(), policyCommand(), recordCommand(), simCommand(), accountsCommand(), daemon.VersionCommand())
 	root.AddCommand(more...)
 	return root
 }

@@ -4,12 +4,14 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -41,13 +43,24 @@ type Store struct {
 }
 
 // Open prepares a store on a connection; it sends nothing.
-func Open(nc *nats.Conn, names wire.Names) (*Store, error) {
-	js, err := jetstream.New(nc, jetstream.WithDefaultTimeout(10*time.Second))
+func Open(nc *nats.Conn, names wire.Names) (*Store, error) { return OpenAs(nc, names, "") }
+
+// OpenAs is Open in an account that knows JetStream's API by another name; "" is
+// $JS.API.
+func OpenAs(nc *nats.Conn, names wire.Names, apiPrefix string) (*Store, error) {
+	opt := jetstream.WithDefaultTimeout(callTimeout)
+	js, err := jetstream.New(nc, opt)
+	if apiPrefix != "" {
+		js, err = jetstream.NewWithAPIPrefix(nc, apiPrefix, opt)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open JetStream: %w", err)
 	}
 	return &Store{NC: nc, JS: js, Names: names}, nil
 }
+
+// callTimeout bounds a call that its context does not.
+const callTimeout = 10 * time.Second
 
 // Message is a stored message.
 type Message struct {
@@ -258,12 +271,11 @@ func (s *Store) request(ctx context.Context, subject string, req any) (*nats.Msg
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.JS.Options().DefaultTimeout)
 	defer cancel()
-	return s.NC.RequestWithContext(ctx, s.apiPrefix()+subject, body)
+	return s.NC.RequestWithContext(ctx, s.API(subject), body)
 }
 
-func (s *Store) apiPrefix() string {
-	if p := s.JS.Options().APIPrefix; p != "" {
-		return p
-	}
-	return jetstream.DefaultAPIPrefix
+// API is the subject of a call of JetStream's API in this account.
+func (s *Store) API(call string) string {
+	prefix := strings.TrimSuffix(s.JS.Options().APIPrefix, ".")
+	return cmp.Or(prefix, strings.TrimSuffix(jetstream.DefaultAPIPrefix, ".")) + "." + call
 }
