@@ -19,6 +19,8 @@ type Config struct {
 	Conn *nats.Conn
 	// Namespace is that of the Fairlead to ask.
 	Namespace string
+	// APIPrefix is what JetStream's API is called in the account. Default $JS.API.
+	APIPrefix string
 	// Class is that of a request that names none. Default "default".
 	Class string
 	// TTL is the time to live of a request that names none; 0 is no deadline.

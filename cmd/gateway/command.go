@@ -99,7 +99,7 @@ func run(stop, abort context.Context, s *settings, stderr io.Writer) error {
 // open makes the gateway on a connection of its own.
 func (s *settings) open(log zerolog.Logger, reg prometheus.Registerer) (g *gateway.Gateway, closeAll func(), err error) {
 	cfg := s.gateway
-	cfg.Namespace, cfg.Metrics, cfg.Log = s.namespace, reg, log
+	cfg.Namespace, cfg.APIPrefix, cfg.Metrics, cfg.Log = s.namespace, s.APIPrefix, reg, log
 	if cfg.Keys, err = s.loadKeys(); err != nil {
 		return nil, nil, err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"fairlead/gateway"
 	"fairlead/gateway/keys"
+	"fairlead/internal/access"
 	"fairlead/internal/daemon"
 	"fairlead/internal/store"
 	"fairlead/wire"
@@ -20,11 +21,12 @@ import (
 // settings is what the command line, the environment and the file can say.
 type settings struct {
 	daemon.Common
-	listen             string
-	natsURL, natsCreds string
-	namespace          string
-	keys               string
-	gateway            gateway.Config
+	access.Access
+	listen    string
+	natsURL   string
+	namespace string
+	keys      string
+	gateway   gateway.Config
 }
 
 // defaultHTTP is beside those of an agent and a broker.
@@ -32,12 +34,12 @@ const defaultHTTP = ":8082"
 
 // addFlags adds every flag with its default.
 func (s *settings) addFlags(f *pflag.FlagSet) {
-	s.AddFlags(f)
+	s.Common.AddFlags(f)
 	setDefault(f, "http", defaultHTTP)
 	f.Lookup("grace").Usage = "how long a drain may take before requests are cancelled; 0 is for ever"
 	f.StringVar(&s.listen, "listen", ":8090", "address of the API")
 	f.StringVar(&s.natsURL, "nats-url", nats.DefaultURL, "NATS servers, separated by commas")
-	f.StringVar(&s.natsCreds, "nats-creds", "", "credentials file for NATS")
+	s.Access.AddFlags(f)
 	f.StringVar(&s.namespace, "namespace", "", "namespace of the Fairlead, as the broker has it")
 	f.StringVar(&s.keys, "keys", "", "file of API keys; without one any client is taken (SIGHUP reads it again)")
 	g := &s.gateway
@@ -89,7 +91,7 @@ func (s *settings) check() error {
 	if _, err := s.loadKeys(); err != nil {
 		return err
 	}
-	return s.gateway.Check()
+	return errors.Join(s.Access.Check(), s.gateway.Check())
 }
 
 // connect joins NATS, also when that is not there yet.
@@ -105,10 +107,11 @@ func (s *settings) connect(log zerolog.Logger) (*nats.Conn, error) {
 		nats.ReconnectHandler(func(*nats.Conn) { log.Info().Msg("connected to NATS again") }),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { log.Warn().Err(err).Msg("NATS reports an error") }),
 	)
-	if s.natsCreds != "" {
-		opts = append(opts, nats.UserCredentials(s.natsCreds))
+	own, err := s.Options()
+	if err != nil {
+		return nil, err
 	}
-	nc, err := nats.Connect(s.natsURL, opts...)
+	nc, err := nats.Connect(s.natsURL, append(opts, own...)...)
 	if err != nil {
 		return nil, fmt.Errorf("connect to --nats-url: %w", err)
 	}
