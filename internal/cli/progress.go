@@ -38,6 +38,17 @@ func (p *progress) at(part float64) {
 	}
 }
 
+// play says how many settings a search has played, and what for.
+func (p *progress) play(n int, what string) {
+	if p.w == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.last = 0
+	fmt.Fprintf(p.w, "\r\x1b[Kplay %d %s", n, what)
+}
+
 // end takes the line away.
 func (p *progress) end() {
 	p.mu.Lock()

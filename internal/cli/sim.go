@@ -7,6 +7,6 @@ func simCommand() *cobra.Command {
 		Use:   "sim",
 		Short: "Simulate policies, before they go live",
 	})
-	cmd.AddCommand(simRunCommand())
+	cmd.AddCommand(simRunCommand(), simTuneCommand())
 	return cmd
 }

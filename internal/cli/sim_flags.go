@@ -43,7 +43,7 @@ func (in *simInput) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&in.traffic.Model, "model", "", "model of requests that name none")
 	in.addFleetFlags(flags)
 	flags.IntVar(&in.seeds, "seeds", 1, "runs: the first as recorded, the others resampled; figures are medians with an interval")
-	flags.DurationVar(&in.traffic.Block, "block", time.Minute, "length of the blocks that further seeds draw from the traffic; 0 keeps it as recorded")
+	flags.DurationVar(&in.traffic.Block, "block", time.Minute, "length of the blocks that further seeds draw from the traffic, at most a tenth of it; 0 keeps it as recorded")
 	flags.Uint64Var(&in.seed, "seed", 0, "seed of placement, jitter and failures")
 	flags.DurationVar(&in.hop, "hop", 500*time.Microsecond, "time of a message between store, broker and agent")
 	flags.StringVar(&in.times, "engine-times", "modelled", "how long requests take: modelled, durations (as in a recording) or instants (play it back)")

@@ -80,3 +80,41 @@ func TestSimRunRefuses(t *testing.T) {
 		}
 	}
 }
+
+func TestSimTune(t *testing.T) {
+	common := []string{
+		"sim", "tune", "--policy", samplePolicy, "--trace", sampleTrace, "--class", "code=premium,conv=regular", "--workers", "2", "--slots", "16",
+		"--seeds", "2", "--check-seeds", "3", "--tune", "quanta",
+	}
+	r := execute(t.Context(), "", append(common, "--goal", "regular:share>=0.3")...)
+	if r.code != 0 || !strings.Contains(r.err, "every goal is met: 2 workers") {
+		t.Fatalf("%+v", r)
+	}
+	found := filepath.Join(t.TempDir(), "found.yaml")
+	must(t, os.WriteFile(found, []byte(r.out), 0o600))
+	if r := execute(t.Context(), "", "policy", "check", found); r.code != 0 || r.err != "" {
+		t.Errorf("what was printed is no policy file: %+v", r)
+	}
+	r = execute(t.Context(), "", append(common, "--json", "--goal", "premium:ttft_p50<1ms")...)
+	var got struct {
+		Met    bool
+		Missed []struct {
+			Goal  string
+			Alone bool `json:"met_alone"`
+		}
+		Policy string
+	}
+	if err := json.Unmarshal([]byte(r.out), &got); err != nil || r.code != 1 || got.Met || len(got.Missed) != 1 || got.Missed[0].Alone || got.Policy == "" {
+		t.Errorf("%v, %+v", err, r)
+	}
+	for args, want := range map[string]string{
+		"--policy x":                           "--goal: missing",
+		"--goal a:share>=0.1":                  "--policy: missing",
+		"--policy x --goal a":                  `--goal "a": want`,
+		"--policy x --goal a:share>0 --tune y": `--tune "y": want`,
+	} {
+		if r := execute(t.Context(), "", append([]string{"sim", "tune"}, strings.Fields(args)...)...); r.code != 2 || !strings.Contains(r.err, want) {
+			t.Errorf("%s: %+v", args, r)
+		}
+	}
+}

@@ -26,6 +26,7 @@ func Rules() map[string]Rule {
 		"sim/lab":        {Pure: true, NoNet: true, Own: []string{"drr"}},
 		"sim": {Pure: true, NoNet: true, Own: []string{"agent/engine/mock", "broker/arbiter", "policy", "wire"},
 			Libs: []string{"github.com/HdrHistogram/hdrhistogram-go"}},
+		"sim/tune": {NoNet: true, Own: []string{"policy", "sim/whatif"}, Libs: []string{"github.com/goccy/go-yaml"}},
 		"sim/whatif": {NoNet: true, Own: []string{"agent/engine/mock", "broker/arbiter", "policy", "sim", "trace", "wire"}, Libs: []string{
 			"github.com/HdrHistogram/hdrhistogram-go", "github.com/goccy/go-yaml", "golang.org/x/sync"}},
 

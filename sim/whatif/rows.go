@@ -45,6 +45,23 @@ func summarise(r *sim.Result, keep bool) *summary {
 	return s
 }
 
+// Value is a figure of the row in one run, by the place of its seed; NaN where there was
+// nothing to measure.
+func (r *Row) Value(metric, seed int) float64 { return r.values[metric][seed] }
+
+// Find returns the row of a class, else of what is asked for by that name; nil when
+// there is neither.
+func (o *Outcome) Find(name string) *Row {
+	for _, rows := range [][]*Row{o.Classes, o.Traffic} {
+		for _, row := range rows {
+			if row.Class == name {
+				return row
+			}
+		}
+	}
+	return nil
+}
+
 // gather turns runs into rows.
 func gather(p Policy, runs []*summary) *Outcome {
 	o := &Outcome{Policy: p, First: runs[0].first}

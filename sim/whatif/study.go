@@ -21,11 +21,13 @@ type Study struct {
 	Policies []Policy // one, or more to compare
 	Fleet    []Group
 	Traffic  Traffic
-	Seeds    int           // default 1
-	Seed     uint64        // added to what each seed draws; the traffic of the first seed is always as recorded
-	Hop      time.Duration // see [sim.Config]
-	Times    sim.Times
-	Overload arbiter.Overload
+	Seeds    int    // default 1
+	Seed     uint64 // added to what each seed draws beside the traffic
+	// FirstSeed is the first of the seeds. Only seed 0 plays the traffic as recorded.
+	FirstSeed uint64
+	Hop       time.Duration // see [sim.Config]
+	Times     sim.Times
+	Overload  arbiter.Overload
 	// Progress is told the part that is done, 0 to 1, now and then and from any
 	// goroutine; nil for nobody.
 	Progress func(float64)
@@ -111,7 +113,7 @@ func (s *Study) Run(ctx context.Context) (*Report, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	first := s.Traffic.requests(0)
+	first := s.Traffic.requests(s.FirstSeed)
 	if len(first) == 0 {
 		return nil, errors.New("scale: leaves no request at all")
 	}
@@ -132,7 +134,7 @@ func (s *Study) Run(ctx context.Context) (*Report, error) {
 
 // FirstClasses lists what each request of the first seed asks for.
 func (s *Study) FirstClasses() []string {
-	requests := s.Traffic.requests(0)
+	requests := s.Traffic.requests(s.FirstSeed)
 	classes := make([]string, len(requests))
 	for i := range requests {
 		classes[i] = requests[i].Class
@@ -191,7 +193,7 @@ func (s *Study) one(ctx context.Context, i, seed int, fleet []sim.Worker, advanc
 		return nil, context.Cause(ctx)
 	}
 	cfg := sim.Config{
-		Policy: s.Policies[i].Policy, Workers: fleet, Requests: s.Traffic.requests(uint64(seed)), Seed: s.Seed + uint64(seed),
+		Policy: s.Policies[i].Policy, Workers: fleet, Requests: s.Traffic.requests(s.FirstSeed + uint64(seed)), Seed: s.Seed + s.FirstSeed + uint64(seed),
 		Hop: s.Hop, Times: s.Times, Overload: s.Overload,
 	}
 	if s.Observe != nil && seed == 0 {

@@ -77,7 +77,7 @@ func (r *Report) head(p *printer) {
 	if s.Seeds > 1 {
 		how := "as recorded, with other random choices"
 		if s.Traffic.Block > 0 {
-			how = fmt.Sprintf("the recording once as it is, then resampled in blocks of %s", s.Traffic.Block)
+			how = fmt.Sprintf("the recording once as it is, then resampled in blocks of %s at most", s.Traffic.Block)
 		}
 		p.linef("seeds     %d: %s; median (nine tenths of the seeds)", s.Seeds, how)
 	}

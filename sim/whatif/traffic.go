@@ -41,7 +41,8 @@ type Traffic struct {
 	Sessions bool
 	// Model is what requests that name none ask for.
 	Model string
-	// Block is the length of the blocks that resampling draws; 0 never resamples.
+	// Block is the length of the blocks that resampling draws, of a short trace a tenth of
+	// its own; 0 never resamples.
 	Block time.Duration
 }
 
@@ -250,6 +251,7 @@ func (t *Traffic) copies(class string, rng *rand.Rand) int {
 // resample draws blocks of a trace with replacement, as many as it has.
 func resample(rows []sim.Request, block time.Duration, rng *rand.Rand) []sim.Request {
 	span := rows[len(rows)-1].At + 1
+	block = max(1, min(block, span/10))
 	n := int((span + block - 1) / block)
 	var out []sim.Request
 	for k := range n {
