@@ -13,15 +13,16 @@ BENCH    ?= .
 COUNT    ?= 5
 FAULTS   ?= 40
 PKG      ?= ./...
+TRACES   ?= ../shared/traces
 
 # Packages with tests that the race detector would falsify, and with golden files.
 packages_with = $(sort $(foreach f,$(shell grep -rlE --include='*_test.go' --exclude-dir=tools '$(1)' .),$(dir $(f))))
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test race slow chaos fuzz bench golden lint fmt depcheck tools images up down logs clean
+.PHONY: help build demo experiments test race slow chaos fuzz bench golden lint fmt depcheck tools images up down logs clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build every command into bin/, with version and commit
 	@mkdir -p $(BIN)
@@ -29,6 +30,9 @@ build: ## build every command into bin/, with version and commit
 
 demo: build ## replay a recorded trace through a whole system on this machine
 	$(BIN)/fairlead demo $(ARGS)
+
+experiments: build ## write docs/experiments.md anew, with its figures; TRACES is a folder of whole traces
+	$(BIN)/fairlead sim figures --out $(BIN)/figures --docs docs --traces $(TRACES) $(ARGS)
 
 test: ## run the tests, with the race detector
 	go test -race ./...

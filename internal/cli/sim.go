@@ -7,6 +7,6 @@ func simCommand() *cobra.Command {
 		Use:   "sim",
 		Short: "Simulate policies, before they go live",
 	})
-	cmd.AddCommand(simRunCommand(), simTuneCommand())
+	cmd.AddCommand(simRunCommand(), simTuneCommand(), simFiguresCommand())
 	return cmd
 }

@@ -29,6 +29,8 @@ func Rules() map[string]Rule {
 		"sim/tune": {NoNet: true, Own: []string{"policy", "sim/whatif"}, Libs: []string{"github.com/goccy/go-yaml"}},
 		"sim/whatif": {NoNet: true, Own: []string{"agent/engine/mock", "broker/arbiter", "policy", "sim", "trace", "wire"}, Libs: []string{
 			"github.com/HdrHistogram/hdrhistogram-go", "github.com/goccy/go-yaml", "golang.org/x/sync"}},
+		"sim/figures": {NoNet: true, Own: []string{"drr", "sim/lab", "trace"},
+			Libs: []string{"gonum.org/v1/plot", "golang.org/x/image", "golang.org/x/sync"}},
 
 		"internal/buildinfo": {NoNet: true},
 		"internal/depcheck":  {NoNet: true},
