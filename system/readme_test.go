@@ -10,18 +10,24 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 )
 
 // TestReadme runs what README.md tells a stranger to run: every line of its sh
 // blocks, with this test's ports, folder and engine in the place of the usual
 // ones. Targets of make must exist; CI runs them.
-func TestReadme(t *testing.T) {
-	readme := mustRead(t, "../README.md")
+func TestReadme(t *testing.T) { follow(t, "../README.md") }
+
+// TestSimulatorDocument runs what docs/simulator.md tells to run.
+func TestSimulatorDocument(t *testing.T) { follow(t, "../docs/simulator.md") }
+
+// follow runs the commands of a document.
+func follow(t *testing.T, document string) {
 	makefile := mustRead(t, "../Makefile")
 	r := reader{t: t, w: newWorld(t), engine: standIn(t)}
 	lines := 0
-	for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(readme, -1) {
+	for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(mustRead(t, document), -1) {
 		for line := range strings.Lines(block[1]) {
 			command, _, _ := strings.Cut(strings.TrimSpace(line), "#")
 			words := split(command)
@@ -46,7 +52,8 @@ func TestReadme(t *testing.T) {
 // TestReadmeMentions asks the programs about every command in the running text:
 // the subcommands and flags must be theirs.
 func TestReadmeMentions(t *testing.T) {
-	mentions := regexp.MustCompile("`bin/([a-z-]+)([^`]*)`").FindAllStringSubmatch(mustRead(t, "../README.md"), -1)
+	text := mustRead(t, "../README.md") + mustRead(t, "../docs/simulator.md")
+	mentions := regexp.MustCompile("`bin/([a-z-]+)([^`]*)`").FindAllStringSubmatch(text, -1)
 	if len(mentions) == 0 {
 		t.Fatal("none found")
 	}
@@ -129,12 +136,27 @@ func (r *reader) run(words []string) {
 		return
 	}
 	p := start(r.t, bin, exec.Command(program.path(bin), args...), "FAIRLEAD_NATS_URL="+r.w.url)
+	if args[0] == "record" {
+		r.meanwhile(p)
+	}
 	if code := p.exit(); code != 0 {
 		r.t.Fatalf("%v: exit code %d\n%s%s", words, code, p.out, p.log)
 	}
-	if want := map[string]string{"submit": "Ahoy", "status": "premium", "policy": "premium"}[args[0]]; !strings.Contains(p.out.String(), want) {
+	if want := map[string]string{"submit": "Ahoy", "status": "premium", "policy": "premium", "sim": "premium"}[args[0]]; !strings.Contains(p.out.String(), want) {
 		r.t.Errorf("%v: no %q in\n%s", words, want, p.out)
 	}
+}
+
+// meanwhile gives a recording something to record, and then ends it: how long the
+// document lets it run is too short for a slow machine.
+func (r *reader) meanwhile(recording *process) {
+	r.t.Helper()
+	recording.says("recording")
+	ask := start(r.t, "submit", exec.Command(program.path("fairlead"), "submit", "--class", "premium", "--body", `{"max_tokens":4}`), "FAIRLEAD_NATS_URL="+r.w.url)
+	if code := ask.exit(); code != 0 {
+		r.t.Fatalf("submit: exit code %d\n%s", code, ask.log)
+	}
+	recording.signal(syscall.SIGINT)
 }
 
 // here puts this test's places in the place of the usual ones.
@@ -148,7 +170,11 @@ func (r *reader) here(args []string) []string {
 			a = r.w.url
 		case a == "http://127.0.0.1:8000":
 			a = r.engine
-		case strings.HasPrefix(a, "examples/"):
+		case a == "5s":
+			a = "5m"
+		case a == "recording.jsonl" || a == "charts":
+			a = filepath.Join(r.w.dir, a)
+		case strings.HasPrefix(a, "examples/"), strings.HasPrefix(a, "trace/"):
 			a = filepath.Join(root, a)
 		}
 		here[i] = a
