@@ -58,6 +58,9 @@ type Config struct {
 	// AttemptTimeout ends an engine call that takes longer, with engine_error: a
 	// hang, most likely. Default 1 h.
 	AttemptTimeout time.Duration
+	// MaxBody is the largest body that is read from the bucket for those that no
+	// message can carry, bytes. Default 256 MiB.
+	MaxBody int64
 	// LeaveGrace bounds how long an aborted agent tries to give its work back.
 	// Default 5 s.
 	LeaveGrace time.Duration
@@ -75,6 +78,7 @@ func (c Config) withDefaults() Config {
 	orDefault(&c.ListenGrace, 10*time.Second)
 	orDefault(&c.AttemptTimeout, time.Hour)
 	orDefault(&c.LeaveGrace, 5*time.Second)
+	orDefault(&c.MaxBody, 256<<20)
 	if c.ReplyPrefixes == nil {
 		c.ReplyPrefixes = wire.DefaultReplyPrefixes()
 	}
@@ -121,6 +125,8 @@ func (c Config) validate() error {
 		return fmt.Errorf("attempt timeout: %s, want a positive duration", c.AttemptTimeout)
 	case c.ListenGrace < 0:
 		return fmt.Errorf("listen grace: %s, want a positive duration", c.ListenGrace)
+	case c.MaxBody < 1:
+		return fmt.Errorf("max body: %d bytes, want at least 1", c.MaxBody)
 	case c.LeaveGrace < 0:
 		return fmt.Errorf("leave grace: %s, want a positive duration", c.LeaveGrace)
 	}

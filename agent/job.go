@@ -31,6 +31,7 @@ type job struct {
 	sent    atomic.Int64           // chunks
 	first   time.Time              // of the first chunk; zero before
 	hearing hearing
+	stored  string // body in the bucket, to be removed in the end; "" none
 }
 
 func (l *loop) newJob(e *entry, reply string) *job {
@@ -79,6 +80,9 @@ func (j *job) conclude(o outcome) {
 	done := j.done(o)
 	j.report(report{kind: released, hold: o.retryAfter, sick: o.sick})
 	ok := j.settle(o, done)
+	if ok {
+		j.dropBody(o)
+	}
 	j.report(report{kind: ended, done: done, ok: ok})
 }
 
@@ -97,11 +101,18 @@ func (j *job) execute() outcome {
 	if refusal != nil {
 		return failure(to, wire.Failure{Reason: refusal.Reason, Detail: refusal.Detail})
 	}
-	opts, err := engine.ReadOptions(msg.Data)
+	body, refused, err := j.body(&req, msg.Data)
+	switch {
+	case err != nil:
+		return j.ending(to, err)
+	case refused != nil:
+		return failure(to, *refused)
+	}
+	opts, err := engine.ReadOptions(body)
 	if err != nil {
 		return failure(to, wire.Failure{Reason: wire.InvalidRequest, Detail: err.Error()})
 	}
-	o := j.call(to, j.engineRequest(&req, msg.Data, opts.Stream))
+	o := j.call(to, j.engineRequest(&req, body, opts.Stream))
 	if o.status == wire.StatusReturned && j.sent.Load() > 0 && req.Retry != wire.RetryAlways {
 		// The client has seen a part of this attempt, and must see no other.
 		return failure(to, wire.Failure{Reason: wire.WorkerLost, Detail: "the worker left in the middle of its answer"})

@@ -24,6 +24,8 @@ type assembly struct {
 	outcome  *run            // the first one with a final message
 	err      error           // the end without a result
 	gaveUp   bool            // the end is this side's, while a worker may go on
+	byBroker bool            // the end is the broker's own word
+	kept     bool            // and the request is kept as a dead letter
 }
 
 // run is one execution: its chunks so far, in order and complete.
@@ -141,6 +143,7 @@ func (a *assembly) take(m wire.ResultMessage, p payload) {
 		return
 	}
 	if m.Claim == 0 && m.Final && m.Failure != nil {
+		a.byBroker, a.kept = true, m.Failure.Reason == wire.AttemptsExhausted
 		a.fail(a.failure(m, p.data))
 		return
 	}

@@ -35,6 +35,9 @@ type Config struct {
 	// MaxBuffered is how many bytes of a result wait for a slow reader before
 	// the request fails; default 64 MiB.
 	MaxBuffered int
+	// MaxBody is the largest body of a request, bytes; default 64 MiB. Those that no
+	// message can carry go through a bucket of the store.
+	MaxBody int64
 
 	// Options are further options of Connect, after those that reconnect for ever.
 	Options []nats.Option
@@ -54,6 +57,9 @@ func (c Config) withDefaults() (Config, error) {
 	if c.PublishTimeout > maxPublishTimeout {
 		return c, fmt.Errorf("client: PublishTimeout %v; want at most %v", c.PublishTimeout, maxPublishTimeout)
 	}
+	if c.MaxBody < 0 {
+		return c, fmt.Errorf("client: MaxBody %d; want a number of bytes, or 0 for the default", c.MaxBody)
+	}
 	if c.MaxBuffered < 0 {
 		return c, fmt.Errorf("client: MaxBuffered %d; want a number of bytes, or 0 for the default", c.MaxBuffered)
 	}
@@ -62,6 +68,7 @@ func (c Config) withDefaults() (Config, error) {
 	c.LostGrace = cmp.Or(c.LostGrace, 5*time.Second)
 	c.Silence = cmp.Or(c.Silence, 15*time.Second)
 	c.MaxBuffered = cmp.Or(c.MaxBuffered, 64<<20)
+	c.MaxBody = cmp.Or(c.MaxBody, 64<<20)
 	return c, nil
 }
 
@@ -75,6 +82,7 @@ type Client struct {
 
 	msgs   chan *nats.Msg // of every request's subscription, to the dispatcher
 	doubts chan struct{}  // wakes the keeper; holds one signal
+	drops  chan string    // bodies in the bucket to be removed
 	status chan nats.Status
 
 	ctx    context.Context // ends with the client
@@ -126,13 +134,14 @@ func New(nc *nats.Conn, cfg Config) (*Client, error) {
 	}
 	c := &Client{
 		cfg: cfg, names: names, nc: nc, store: st,
-		msgs: make(chan *nats.Msg, backlog), doubts: make(chan struct{}, 1),
+		msgs: make(chan *nats.Msg, backlog), doubts: make(chan struct{}, 1), drops: make(chan string, maxDrops),
 		status: nc.StatusChanged(nats.CONNECTED, nats.CLOSED),
 		open:   make(map[string]*Pending),
 	}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.wg.Go(c.dispatch)
 	c.wg.Go(c.keep)
+	c.wg.Go(c.sweep)
 	return c, nil
 }
 

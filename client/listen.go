@@ -60,7 +60,12 @@ func (p *Pending) release() {
 	sub, timer := p.sub, p.timer
 	p.sub, p.timer = nil, nil
 	gaveUp := p.asm.gaveUp && !p.stored
+	useless := ""
+	if p.asm.useless() {
+		useless, p.body = p.body, ""
+	}
 	p.mu.Unlock()
+	p.c.drop(useless)
 	if timer != nil {
 		timer.Stop()
 	}

@@ -52,6 +52,7 @@ type Pending struct {
 
 	mu     sync.Mutex // guards what follows
 	asm    assembly
+	body   string // in the bucket, "" none
 	heard  uint64 // id that messages carried; 0 none yet
 	sub    *nats.Subscription
 	timer  *time.Timer // fires at until

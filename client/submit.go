@@ -26,6 +26,9 @@ func (c *Client) Submit(ctx context.Context, r Request) (*Pending, error) {
 		return nil, err
 	}
 	p := c.newPending(r.stored(), r.Retry == wire.RetryAlways)
+	if p.body, err = c.spill(ctx, m); err != nil {
+		return nil, err
+	}
 	if !p.stored {
 		p.subject = inbox
 		if err := c.listen(p); err != nil { // before publishing: the answer may be quick
@@ -35,7 +38,10 @@ func (c *Client) Submit(ctx context.Context, r Request) (*Pending, error) {
 	ack, err := c.publish(ctx, m, p)
 	if err != nil {
 		p.Close()
-		return nil, c.explain(err, m)
+		if err = c.explain(err, m); errors.As(err, new(*Error)) { // else it may have been taken
+			c.drop(p.body)
+		}
+		return nil, err
 	}
 	p.Duplicate = ack.Duplicate && r.IdempotencyKey != ""
 	c.taken(p, ack.Sequence, r.TTL)

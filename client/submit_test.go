@@ -87,7 +87,7 @@ func TestSubmitRefusesBeforeSending(t *testing.T) {
 		"negative ttl":       {client.Request{Class: "a", Body: body, TTL: -time.Second}, wire.InvalidRequest, wire.HeaderTTL},
 		"huge list":          {client.Request{Class: "a", Body: body, PreferTaints: []string{strings.Repeat("x", 9000)}}, wire.InvalidRequest, wire.HeaderPreferTaints},
 		"64 KiB of headers":  {client.Request{Class: "a", Body: body, Model: strings.Repeat("m", 64<<10)}, wire.InvalidRequest, "headers of"},
-		"more than a server": {client.Request{Class: "a", Body: make([]byte, 1<<20+1)}, wire.TooLarge, "1048576"},
+		"more than a client": {client.Request{Class: "a", Body: make([]byte, 64<<20+1)}, wire.TooLarge, "MaxBody"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, err := r.c.Submit(r.ctx, tc.req)

@@ -54,7 +54,7 @@ func New(cfg Config) (*Gateway, error) {
 	if err != nil {
 		return nil, fmt.Errorf("gateway: %w", err)
 	}
-	c, err := client.New(cfg.Conn, client.Config{Namespace: cfg.Namespace, APIPrefix: cfg.APIPrefix, MaxBuffered: cfg.StreamBuffer})
+	c, err := client.New(cfg.Conn, client.Config{Namespace: cfg.Namespace, APIPrefix: cfg.APIPrefix, MaxBuffered: cfg.StreamBuffer, MaxBody: cfg.MaxBody})
 	if err != nil {
 		return nil, fmt.Errorf("gateway: %w", err)
 	}

@@ -22,7 +22,7 @@ func TestDiskFull(t *testing.T) {
 		t.Skipf("SKIPPED: no disk can be filled here: %v", err)
 	}
 	t.Cleanup(func() { must(t, smalldisk.Unmount(disk)) })
-	b := w.broker("--result-max-bytes", "1048576", "--dead-max-bytes", "1048576")
+	b := w.broker("--result-max-bytes", "1048576", "--dead-max-bytes", "1048576", "--body-max-bytes", "1048576")
 	b.ready()
 	kept := w.ask(w.client(), client.Request{Body: []byte(`{"messages":[]}`)})
 

@@ -120,7 +120,7 @@ func number(subject, placeholder string) string {
 	return strings.TrimSuffix(subject, "7") + placeholder
 }
 
-var otherMethods = []string{"Captured", "Namespace", "Ours", "SplitID", "SplitReq", "SplitWork"}
+var otherMethods = []string{"BucketBodies", "Captured", "Namespace", "Ours", "SplitID", "SplitReq", "SplitWork"}
 
 func TestDocumentSubjects(t *testing.T) {
 	var inCode []string
@@ -196,10 +196,14 @@ func TestDocumentExamples(t *testing.T) {
 			continue
 		}
 		h := one(header, example[0])
-		if header == wire.HeaderDPRank {
+		size := 0
+		switch header {
+		case wire.HeaderDPRank:
 			h[wire.HeaderPinWorker] = []string{"gpu-1"}
+		case wire.HeaderBody, wire.HeaderBodySize:
+			h[wire.HeaderBody], size = []string{"b-1"}, -1
 		}
-		if _, refusal := rules(t, "").ParseRequest(message("", 0, h)); refusal != nil {
+		if _, refusal := rules(t, "").ParseRequest(message("", size, h)); refusal != nil {
 			t.Errorf("%s: its example is refused: %v", header, refusal)
 		}
 	}

@@ -25,6 +25,8 @@ const (
 	HeaderRetry          = "Fairlead-Retry"
 	HeaderNoQueue        = "Fairlead-No-Queue"
 	HeaderRedriveOf      = "Fairlead-Redrive-Of"
+	HeaderBody           = "Fairlead-Body"
+	HeaderBodySize       = "Fairlead-Body-Size"
 	HeaderTraceparent    = "traceparent"
 )
 

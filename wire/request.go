@@ -59,6 +59,8 @@ type Request struct {
 	Pin         Pin
 	Retry       Retry
 	NoQueue     bool
+	Body        string // name in the bucket for bodies that no message can carry, "" the message has it
+	BodySize    int    // bytes of that body, 0 unknown
 }
 
 // Message is one message of REQ as far as the broker reads it.
@@ -155,7 +157,11 @@ const maxHeader = 8 << 10
 
 func (p *parser) finish(size int) {
 	q := &p.req
+	if q.Body != "" && !slices.Contains(p.read, HeaderInputTokens) {
+		q.Input = estimate(q.BodySize)
+	}
 	q.Cached = min(q.Cached, q.Input)
+	p.finishBody(size)
 	switch {
 	case p.worker != "" && q.Worker != "" && p.worker != q.Worker:
 		p.refuse(HeaderPinWorker, "%q, but the subject pins to %q; want the same or only one of them", p.worker, q.Worker)
@@ -165,11 +171,21 @@ func (p *parser) finish(size int) {
 	if q.Rank != AnyRank && q.Worker == "" {
 		p.refuse(HeaderDPRank, "%d without a worker; want %s or a pinned subject beside it", q.Rank, HeaderPinWorker)
 	}
-	if size == 0 {
-		p.refuse("payload", "empty; want the JSON body of %s", q.Path)
-	}
 	if q.Worker != "" && q.Allow != nil && !slices.Contains(q.Allow, q.Worker) {
 		p.refuse(HeaderAllowWorkers, "does not hold %q, which the request is pinned to; want it in the list", q.Worker)
+	}
+}
+
+// finishBody checks that there is one body, here or in the bucket.
+func (p *parser) finishBody(size int) {
+	q := &p.req
+	switch {
+	case q.Body != "" && size != 0:
+		p.refuse(HeaderBody, "%q beside a payload of %d bytes; want one of them", q.Body, size)
+	case q.Body == "" && q.BodySize != 0:
+		p.refuse(HeaderBodySize, "%d without %s; want both", q.BodySize, HeaderBody)
+	case q.Body == "" && size == 0:
+		p.refuse("payload", "empty; want the JSON body of %s", q.Path)
 	}
 }
 

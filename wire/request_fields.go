@@ -91,6 +91,15 @@ var fields = index(
 		}
 		return ""
 	}},
+	field{HeaderBody, func(p *parser, s string) string { return readToken(s, &p.req.Body) }},
+	field{HeaderBodySize, func(p *parser, s string) string {
+		n, err := strconv.ParseUint(s, 10, 40)
+		if err != nil || n == 0 {
+			return "a decimal number of bytes, 1 to 1099511627775"
+		}
+		p.req.BodySize = int(n)
+		return ""
+	}},
 	field{HeaderTraceparent, func(p *parser, s string) string {
 		if len(s) > 128 {
 			return "a W3C trace context of at most 128 bytes"

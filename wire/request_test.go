@@ -99,7 +99,7 @@ func message(subject string, size int, h wire.Header) wire.Message {
 	if size == 0 {
 		size = 100
 	}
-	return wire.Message{Subject: subject, Header: h, Size: size}
+	return wire.Message{Subject: subject, Header: h, Size: max(size, 0)}
 }
 
 func one(key, value string) wire.Header { return wire.Header{key: {value}} }

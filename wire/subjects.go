@@ -77,6 +77,9 @@ func (n Names) StreamDEAD() string { return n.stream("DEAD") }
 // StreamPOLICY holds the policy that every broker follows, and those before it.
 func (n Names) StreamPOLICY() string { return n.stream("POLICY") }
 
+// BucketBodies is the object store for bodies that no message can carry.
+func (n Names) BucketBodies() string { return n.stream("BODIES") }
+
 // Req is where a frontend asks for work of a class or policy family.
 func (n Names) Req(class string) string { return n.subject("req." + class) }
 

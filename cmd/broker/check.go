@@ -25,7 +25,7 @@ func (s *settings) check() error {
 	for _, b := range []struct {
 		flag string
 		n    int64
-	}{{"result-max-bytes", s.resBytes}, {"dead-max-bytes", s.deadBytes}} {
+	}{{"result-max-bytes", s.resBytes}, {"dead-max-bytes", s.deadBytes}, {"body-max-bytes", s.bodyBytes}} {
 		if b.n < 1<<20 {
 			errs = append(errs, fmt.Errorf("--%s is %d: want at least 1048576 (1 MiB)", b.flag, b.n))
 		}
@@ -49,6 +49,9 @@ func (s *settings) check() error {
 	}
 	if s.resMaxAge < time.Second {
 		errs = append(errs, fmt.Errorf("--result-max-age is %v: want at least 1s", s.resMaxAge))
+	}
+	if s.bodyMaxAge < time.Minute {
+		errs = append(errs, fmt.Errorf("--body-max-age is %v: want at least 1m", s.bodyMaxAge))
 	}
 	if _, err := wire.NewNames(s.namespace); err != nil {
 		errs = append(errs, fmt.Errorf("--namespace: %w", err))

@@ -40,6 +40,8 @@ type settings struct {
 	resMaxAge  time.Duration
 	resBytes   int64
 	deadBytes  int64
+	bodyBytes  int64
+	bodyMaxAge time.Duration
 	flags      *pflag.FlagSet
 }
 
@@ -73,6 +75,8 @@ func (s *settings) addFlags(cmd *cobra.Command) {
 	f.DurationVar(&s.resMaxAge, "result-max-age", time.Hour, "how long results that nobody waited for are kept")
 	f.Int64Var(&s.resBytes, "result-max-bytes", 1<<30, "most bytes of such results, the oldest go first; reserved on the disk")
 	f.Int64Var(&s.deadBytes, "dead-max-bytes", 1<<30, "most bytes of dead letters; reserved on the disk")
+	f.Int64Var(&s.bodyBytes, "body-max-bytes", 1<<30, "most bytes of bodies that no message can carry, of requests that wait or run; reserved on the disk")
+	f.DurationVar(&s.bodyMaxAge, "body-max-age", 24*time.Hour, "how long such a body is kept when nobody removes it")
 }
 
 // loadPolicy reads the policy file; without one there is the synthetic default.
@@ -92,7 +96,7 @@ func (s *settings) loadPolicy() (*policy.Policy, error) {
 }
 
 func (s *settings) streams() store.Options {
-	return store.Options{Replicas: s.replicas, MaxBytes: s.maxBytes, MaxAsked: s.maxAsked, ResMaxAge: s.resMaxAge, ResBytes: s.resBytes, DeadBytes: s.deadBytes}
+	return store.Options{Replicas: s.replicas, MaxBytes: s.maxBytes, MaxAsked: s.maxAsked, ResMaxAge: s.resMaxAge, ResBytes: s.resBytes, DeadBytes: s.deadBytes, BodyBytes: s.bodyBytes, BodyMaxAge: s.bodyMaxAge}
 }
 
 func command() *cobra.Command {

@@ -13,13 +13,15 @@ import (
 
 // Options are what a deployment chooses about its streams. Zero means default.
 type Options struct {
-	Replicas  int           // 1, 3 or 5; default 1
-	Memory    bool          // keep the streams in memory: nothing survives the server
-	MaxBytes  int64         // of REQ, bytes; default unlimited. Publishers get the store's error beyond it
-	MaxAsked  int64         // requests on one subject of REQ, the backstop while no broker leads; default no limit
-	ResMaxAge time.Duration // how long results wait to be read; default 1 h
-	ResBytes  int64         // of RES, bytes; default 1 GiB, the oldest go first
-	DeadBytes int64         // of DEAD, bytes; default 1 GiB, then giving up fails until there is room
+	Replicas   int           // 1, 3 or 5; default 1
+	Memory     bool          // keep the streams in memory: nothing survives the server
+	MaxBytes   int64         // of REQ, bytes; default unlimited. Publishers get the store's error beyond it
+	MaxAsked   int64         // requests on one subject of REQ, the backstop while no broker leads; default no limit
+	ResMaxAge  time.Duration // how long results wait to be read; default 1 h
+	ResBytes   int64         // of RES, bytes; default 1 GiB, the oldest go first
+	BodyBytes  int64         // of the bucket for bodies that no message can carry; default 1 GiB, then asking with such a body fails
+	BodyMaxAge time.Duration // how long such a body is kept when nobody removes it; default 24 h
+	DeadBytes  int64         // of DEAD, bytes; default 1 GiB, then giving up fails until there is room
 }
 
 const (
@@ -27,6 +29,7 @@ const (
 	deadWindow       = 24 * time.Hour
 	defaultResMaxAge = time.Hour
 	defaultBytes     = 1 << 30
+	defaultBodyAge   = 24 * time.Hour
 	maxConsumers     = 100_000 // one for each agent on WORK
 	policyVersions   = 20      // the policy in force and its predecessors
 )
@@ -46,6 +49,12 @@ func (o Options) withDefaults() Options {
 	}
 	if o.DeadBytes == 0 {
 		o.DeadBytes = defaultBytes
+	}
+	if o.BodyBytes == 0 {
+		o.BodyBytes = defaultBytes
+	}
+	if o.BodyMaxAge == 0 {
+		o.BodyMaxAge = defaultBodyAge
 	}
 	return o
 }
@@ -82,9 +91,12 @@ func (s *Store) Configs(o Options) []jetstream.StreamConfig {
 	return []jetstream.StreamConfig{work, done, res, dead, policy, req}
 }
 
-// Ensure creates the streams that are missing and checks those that are there.
+// Ensure creates the bucket and the streams that are missing and checks the streams that are there.
 // A stream with a foreign configuration is an error that names the field.
 func (s *Store) Ensure(ctx context.Context, o Options) error {
+	if err := s.ensureBodies(ctx, o); err != nil {
+		return fmt.Errorf("bucket %s: %w", s.Names.BucketBodies(), explain(err))
+	}
 	for _, want := range s.Configs(o) {
 		if err := s.ensure(ctx, want); err != nil {
 			return fmt.Errorf("stream %s: %w", want.Name, explain(err))
