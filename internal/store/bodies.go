@@ -3,11 +3,11 @@ package store
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -55,79 +55,97 @@ func (s *Store) PutBody(ctx context.Context, name string, data []byte) error {
 }
 
 // GetBody reads a body of at most limit bytes, and checks it against its digest.
-// One that is not there, which only the leader of its stream is believed, is
-// ErrNotFound; a longer one is ErrTooLarge.
+// One that is not there, as the leader of its stream says, is ErrNotFound; a longer
+// one is ErrTooLarge. It uses direct gets alone, which an agent in an account of its
+// own can be given; the library's reader needs a consumer.
 func (s *Store) GetBody(ctx context.Context, name string, limit int64) ([]byte, error) {
-	bucket, err := s.JS.ObjectStore(ctx, s.Names.BucketBodies())
+	m, err := s.LeaderLast(ctx, s.bodiesStream(), s.bodyMeta(name))
 	if err != nil {
-		return nil, fmt.Errorf("open the bucket %s: %w", s.Names.BucketBodies(), err)
+		return nil, err
 	}
-	data, err := readObject(ctx, bucket, name, limit)
-	if errors.Is(err, jetstream.ErrObjectNotFound) && s.bodyIsGone(ctx, name) {
+	var meta jetstream.ObjectInfo
+	switch err := json.Unmarshal(m.Data, &meta); {
+	case err != nil:
+		return nil, fmt.Errorf("read what is known of the body %s: %w", name, err)
+	case meta.Deleted:
 		return nil, ErrNotFound
+	case meta.Size > uint64(max(limit, 0)):
+		return nil, ErrTooLarge
 	}
-	if err != nil {
-		return nil, fmt.Errorf("get the body %s: %w", name, err)
+	return s.readBody(ctx, &meta)
+}
+
+// readBody puts the pieces of a body together.
+func (s *Store) readBody(ctx context.Context, meta *jetstream.ObjectInfo) ([]byte, error) {
+	data, sum := make([]byte, 0, meta.Size), sha256.New()
+	req := seqRequest{Seq: 1, NextFor: s.bodyChunks(meta.NUID)}
+	for uint64(len(data)) < meta.Size {
+		m, err := s.next(ctx, s.bodiesStream(), req)
+		if errors.Is(err, ErrNotFound) { // it is being removed, or was cut short
+			return nil, ErrNotFound
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the body %s: %w", meta.Name, err)
+		}
+		if uint64(len(data)+len(m.Data)) > meta.Size {
+			return nil, fmt.Errorf("the body %s is longer than it says", meta.Name)
+		}
+		data = append(data, m.Data...)
+		sum.Write(m.Data)
+		req.Seq = m.Seq + 1
+	}
+	if got := "SHA-256=" + base64.URLEncoding.EncodeToString(sum.Sum(nil)); got != meta.Digest {
+		return nil, fmt.Errorf("the body %s does not have its digest", meta.Name)
 	}
 	return data, nil
 }
 
-func readObject(ctx context.Context, bucket jetstream.ObjectStore, name string, limit int64) ([]byte, error) {
-	obj, err := bucket.Get(ctx, name)
-	if err != nil {
-		return nil, err
+// next reads the first message that a request fits, from any replica, and when that
+// one has none, from the leader.
+func (s *Store) next(ctx context.Context, stream string, req seqRequest) (Message, error) {
+	r, err := s.request(ctx, "DIRECT.GET."+stream, req)
+	if err == nil && r.Header.Get("Status") == "" {
+		return fromDirect(r)
 	}
-	defer obj.Close()
-	info, err := obj.Info()
-	if err != nil {
-		return nil, err
-	}
-	if info.Size > uint64(max(limit, 0)) {
-		return nil, ErrTooLarge
-	}
-	data := make([]byte, info.Size)
-	if _, err := io.ReadFull(obj, data); err != nil {
-		return nil, err
-	}
-	_, err = io.Copy(io.Discard, obj) // its end checks the digest
-	return data, errors.Join(err, obj.Error())
-}
-
-// bodyIsGone asks the leader whether there is no such body: a replica may be behind.
-func (s *Store) bodyIsGone(ctx context.Context, name string) bool {
-	m, err := s.LeaderLast(ctx, s.bodiesStream(), s.bodyMeta(name))
-	if errors.Is(err, ErrNotFound) {
-		return true
-	}
-	var meta struct {
-		Deleted bool `json:"deleted"`
-	}
-	return err == nil && json.Unmarshal(m.Data, &meta) == nil && meta.Deleted
+	return s.leaderGet(ctx, stream, req)
 }
 
 func (s *Store) bodiesStream() string { return "OBJ_" + s.Names.BucketBodies() }
 
-// bodyMeta is where the object store keeps what it knows of an object.
+// bodyMeta is where the object store keeps what it knows of an object, bodyChunks
+// where it keeps the pieces.
 func (s *Store) bodyMeta(name string) string {
 	return "$O." + s.Names.BucketBodies() + ".M." + base64.URLEncoding.EncodeToString([]byte(name))
 }
 
+func (s *Store) bodyChunks(nuid string) string { return "$O." + s.Names.BucketBodies() + ".C." + nuid }
+
 // DeleteBody removes a body and every trace of it; one that is not there is no
 // error.
 func (s *Store) DeleteBody(ctx context.Context, name string) error {
-	bucket, err := s.JS.ObjectStore(ctx, s.Names.BucketBodies())
+	m, err := s.LeaderLast(ctx, s.bodiesStream(), s.bodyMeta(name))
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	var meta jetstream.ObjectInfo
+	if err == nil {
+		err = json.Unmarshal(m.Data, &meta)
+	}
+	if err == nil {
+		err = s.purgeSubject(ctx, s.bodiesStream(), s.bodyMeta(name))
+	}
+	if err == nil && meta.NUID != "" {
+		err = s.purgeSubject(ctx, s.bodiesStream(), s.bodyChunks(meta.NUID))
+	}
 	if err != nil {
-		return fmt.Errorf("open the bucket %s: %w", s.Names.BucketBodies(), err)
-	}
-	if err := bucket.Delete(ctx, name); err != nil && !errors.Is(err, jetstream.ErrObjectNotFound) {
-		return fmt.Errorf("delete the body %s: %w", name, err)
-	}
-	// What is left is the mark of a deletion.
-	filter := struct {
-		Filter string `json:"filter"`
-	}{s.bodyMeta(name)}
-	if err := s.command(ctx, "STREAM.PURGE."+s.bodiesStream(), filter); err != nil {
 		return fmt.Errorf("delete the body %s: %w", name, err)
 	}
 	return nil
+}
+
+// purgeSubject removes every message on a subject.
+func (s *Store) purgeSubject(ctx context.Context, stream, subject string) error {
+	return s.command(ctx, "STREAM.PURGE."+stream, struct {
+		Filter string `json:"filter"`
+	}{subject})
 }
