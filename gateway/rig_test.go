@@ -128,7 +128,7 @@ func (r *rig) agent(worker string, cfg mock.Config) (stop func()) {
 	r.t.Helper()
 	engine, err := mock.New(cfg)
 	must(r.t, err)
-	a, err := agent.New(agent.Config{URL: r.srv.URL(), Worker: worker, Engine: engine, Slots: cfg.Slots, Heartbeat: 100 * time.Millisecond, Speed: 1e6, LeaveGrace: patience})
+	a, err := agent.New(agent.Config{URL: r.srv.URL(), Worker: worker, Engine: engine, Slots: cfg.Slots, Speed: 1e6, LeaveGrace: patience})
 	must(r.t, err)
 	stop = r.background(func(ctx context.Context) error {
 		defer engine.Close()

@@ -137,7 +137,7 @@ func (r *rig) agent(name string, cfg mock.Config) {
 	a, err := agent.New(agent.Config{
 		Log: &log,
 		URL: r.srv.URL(), Options: r.proof(name, "_AGENT."+name), APIPrefix: accounts.APIPrefix, Names: r.names,
-		Worker: name, Engine: eng, Slots: 4, Heartbeat: 100 * time.Millisecond, ListenGrace: 500 * time.Millisecond,
+		Worker: name, Engine: eng, Slots: 4, ListenGrace: 500 * time.Millisecond,
 	})
 	must(r.t, err)
 	ctx, cancel := context.WithCancel(context.Background())
