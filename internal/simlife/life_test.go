@@ -1,9 +1,6 @@
 package simlife_test
 
 import (
-	"bytes"
-	"encoding/json"
-	"io"
 	"math"
 	"testing"
 	"time"
@@ -24,30 +21,41 @@ func TestDuel(t *testing.T) {
 	d, err := demo.Load(demo.Options{Scenario: demo.ScenarioPremiumRegular})
 	must(t, err)
 	s := newSystem(t, d.Policy)
-	pending := make([]*client.Pending, len(d.Requests))
-	for i := range d.Requests {
-		pending[i] = s.ask(&d.Requests[i])
-		t.Cleanup(pending[i].Close)
-	}
-	m, err := mock.New(d.Fleet.Engine)
-	must(t, err)
-	t.Cleanup(func() { must(t, m.Close()) })
-	s.work(d.Fleet, []engine.Engine{m})
-	for _, p := range pending {
-		if _, err := p.Result(s.ctx); err != nil {
-			t.Fatal(err)
-		}
-	}
-	life := s.until("all are counted", func(st *wire.BrokerStatus) bool { return completed(st) == len(pending) })
+	life := s.live(d)
 	rec := s.recorded()
-	if len(rec.Requests) != len(pending) {
-		t.Fatalf("%d requests were recorded, %d asked", len(rec.Requests), len(pending))
+	if len(rec.Requests) != len(d.Requests) {
+		t.Fatalf("%d requests were recorded, %d asked", len(rec.Requests), len(d.Requests))
 	}
 	mustAgree(t, order(t, rec), playBack(t, rec, d.Policy), d.Fleet.Slots)
 
-	r, err := sim.Run(modelled(d, time.Second))
+	r, err := sim.Run(asked(d))
 	must(t, err)
 	mustShare(t, d, life.Classes, r)
+}
+
+// live asks a whole scenario, then lets its workers come, so that what waits for what
+// does not depend on how fast this machine is. It returns when all is done.
+func (s *system) live(d *demo.Scenario) wire.BrokerStatus {
+	s.t.Helper()
+	pending := make([]*client.Pending, len(d.Requests))
+	for i := range d.Requests {
+		pending[i] = s.ask(&d.Requests[i])
+		s.t.Cleanup(pending[i].Close)
+	}
+	engines := make([]engine.Engine, d.Fleet.Workers)
+	for i := range engines {
+		m, err := mock.New(d.Fleet.Engine)
+		must(s.t, err)
+		s.t.Cleanup(func() { must(s.t, m.Close()) })
+		engines[i] = m
+	}
+	s.work(d.Fleet, engines)
+	for _, p := range pending {
+		if _, err := p.Result(s.ctx); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	return s.until("all are counted", func(st *wire.BrokerStatus) bool { return completed(st) == len(pending) })
 }
 
 func completed(st *wire.BrokerStatus) int {
@@ -72,6 +80,15 @@ func modelled(d *demo.Scenario, join time.Duration) sim.Config {
 	return cfg
 }
 
+// asked is the same scenario asked as [system.live] asks it: all of it, then workers come.
+func asked(d *demo.Scenario) sim.Config {
+	cfg := modelled(d, time.Duration(len(d.Requests))*time.Millisecond)
+	for i := range cfg.Requests {
+		cfg.Requests[i].At = time.Duration(i) * time.Millisecond
+	}
+	return cfg
+}
+
 // mustShare compares the broker's account of life with that of the simulation.
 func mustShare(t *testing.T, d *demo.Scenario, life []wire.ClassStatus, r *sim.Result) {
 	t.Helper()
@@ -90,19 +107,9 @@ func TestAzureShares(t *testing.T) {
 	t.Parallel()
 	d, err := demo.Load(demo.Options{Requests: 600, Speedup: 16})
 	must(t, err)
-	var out bytes.Buffer
-	must(t, demo.Run(t.Context(), d, demo.Output{Stdout: &out, Stderr: io.Discard, JSON: true}))
-	var life struct {
-		Classes map[string]struct {
-			Share float64 `json:"token_share"`
-		}
-	}
-	must(t, json.Unmarshal(out.Bytes(), &life))
-	r, err := sim.Run(modelled(d, 0))
+	s := newSystem(t, d.Policy)
+	life := s.live(d)
+	r, err := sim.Run(asked(d))
 	must(t, err)
-	var status []wire.ClassStatus
-	for name, c := range life.Classes {
-		status = append(status, wire.ClassStatus{Model: "mock", Class: name, Share: c.Share})
-	}
-	mustShare(t, d, status, r)
+	mustShare(t, d, life.Classes, r)
 }
