@@ -13,10 +13,10 @@ import (
 func BenchmarkMillion(b *testing.B) {
 	requests := poisson(rand.New(rand.NewPCG(1, 1)), 1_000_000, 35)
 	for b.Loop() {
-		r, err := Run(Config{Policy: parse(b, premiumRegular), Workers: fleet(8), Requests: requests, Hop: 500 * time.Microsecond})
+		_, err := Run(Config{Policy: parse(b, premiumRegular), Workers: fleet(8), Requests: requests, Hop: 500 * time.Microsecond})
 		if err != nil {
 			b.Fatal(err)
 		}
-		b.ReportMetric(float64(r.Requests)*float64(b.N)/b.Elapsed().Seconds(), "requests/s")
 	}
+	b.ReportMetric(float64(len(requests))*float64(b.N)/b.Elapsed().Seconds(), "requests/s")
 }

@@ -43,6 +43,7 @@ type Request struct {
 	Model   string // "" the only one served
 	Session string // whose prompts begin alike; "" none
 	Worker  string // pinned to; "" none
+	Where   *Where // nil for anywhere
 	Input   uint32 // tokens of the prompt
 	Cached  uint32 // of them in a prefix cache, at most Input
 	Output  uint32 // tokens that the engine generates; 0 counts as 1
@@ -55,6 +56,14 @@ type Request struct {
 	NoQueue   bool
 	Retry     wire.Retry
 	Attempts  []Attempt // as recorded; see Times
+}
+
+// Where says which workers a request may be given to, as its headers do.
+type Where struct {
+	Allow   []string // workers; nil any
+	Require []string // taints that the worker must have
+	Prefer  []string // taints that break ties
+	Rank    int32    // data-parallel rank of the pinned worker, or [wire.AnyRank]
 }
 
 // Attempt is one attempt of a request in a recording. Instants count from the same

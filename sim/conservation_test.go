@@ -3,6 +3,7 @@
 package sim
 
 import (
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -41,13 +42,19 @@ func TestWorkConservation(t *testing.T) {
 // request; it counts the classes that wait.
 func (s *Sim) mustBeBusy(t *testing.T, seed uint64) (waits int) {
 	t.Helper()
-	waiting := map[*group]bool{}
+	waiting, choosy := map[*group]bool{}, map[*group]bool{}
 	for i := range s.next {
-		l := &s.lives[i]
-		if !l.ended && !l.running && s.cfg.Requests[i].Worker == "" {
+		l, r := &s.lives[i], &s.cfg.Requests[i]
+		switch {
+		case l.ended || l.running:
+		case r.Where != nil: // it may be the head of the shared lane, and nobody looks past it
+			choosy[l.class] = true
+		case r.Worker != "":
+		default:
 			waiting[l.class] = true
 		}
 	}
+	maps.DeleteFunc(waiting, func(g *group, _ bool) bool { return choosy[g] })
 	for g := range waiting {
 		eligible, busy := 0, 0
 		for _, w := range s.fleet {

@@ -19,6 +19,7 @@ type meter struct {
 	traffic []*group
 	tenants []*group
 	lost    int // workers
+	unknown int // requests that named a class nobody knows
 	back    int // attempts that came to nothing
 }
 

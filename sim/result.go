@@ -15,6 +15,7 @@ type Result struct {
 	Open                int // without an outcome, because Config.Until ended the run
 	PutBack             int // attempts that came to nothing: given back, or lost with their worker
 	WorkersLost         int
+	Unknown             int           // requests that named a class which the policy does not know
 	Span                time.Duration // from the start to the last outcome
 	Classes             []Group       // physical classes, in ring order, model by model
 	Traffic             []Group       // by the name that was asked for, in order of arrival
@@ -71,7 +72,7 @@ func (s *Sim) Result() (*Result, error) {
 		end = s.now
 	}
 	r := &Result{
-		Requests: len(s.cfg.Requests), PutBack: s.meter.back, WorkersLost: s.meter.lost, Span: time.Duration(end),
+		Requests: len(s.cfg.Requests), PutBack: s.meter.back, WorkersLost: s.meter.lost, Unknown: s.meter.unknown, Span: time.Duration(end),
 		Open: s.open + len(s.cfg.Requests) - s.next, Broker: s.arb.Status(s.clock()).Classes,
 	}
 	for _, ring := range s.meter.order {

@@ -113,6 +113,8 @@ func (s *Sim) notice(n *arbiter.Notice) {
 		i := index(n.ID)
 		s.meter.putBack(&s.lives[i])
 		s.observe(Happening{Kind: Returned, Request: i})
+	case arbiter.NoticeUnknownClass:
+		s.meter.unknown++
 	case arbiter.NoticeWorkerLost:
 		s.meter.lost++
 	}

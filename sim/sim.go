@@ -176,11 +176,20 @@ func (s *Sim) arrive() {
 	s.lives[i] = life{handed: -1, first: -1}
 	s.meter.arrived(s.now, r, &s.lives[i])
 	s.observe(Happening{Kind: Asked, Request: i})
-	s.post(arbiter.Arrived{ID: id(i), At: s.clock(), Request: wire.Request{
+	s.post(arbiter.Arrived{ID: id(i), At: s.clock(), Request: r.wire()})
+}
+
+// wire is what the headers of a request say.
+func (r *Request) wire() wire.Request {
+	q := wire.Request{
 		Class: r.Class, Worker: r.Worker, Model: r.Model, Tenant: r.Tenant, Priority: r.Priority, TTL: r.TTL,
 		Input: r.Input, Cached: r.Cached, MaxOutput: r.MaxOutput, Strict: r.Strict, Rank: wire.AnyRank,
 		Pin: pin(r.Soft), Retry: r.Retry, NoQueue: r.NoQueue,
-	}})
+	}
+	if w := r.Where; w != nil {
+		q.Allow, q.Require, q.Prefer, q.Rank = w.Allow, w.Require, w.Prefer, w.Rank
+	}
+	return q
 }
 
 func pin(soft bool) wire.Pin {

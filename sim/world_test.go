@@ -66,6 +66,9 @@ func randomWorker(rng *rand.Rand, i int) Worker {
 		w.Join = time.Duration(rng.Int64N(int64(4 * time.Second)))
 		w.CacheTokens = rng.Int64N(3000)
 	}
+	if rng.IntN(2) == 0 {
+		w.Taints = []string{"big"}
+	}
 	if rng.IntN(3) == 0 {
 		w.MTBF, w.MTTR = 5*time.Second, 4*time.Second
 	}
@@ -91,6 +94,12 @@ func randomRequest(rng *rand.Rand, at time.Duration, classes int) Request {
 	}
 	if rng.IntN(10) == 0 {
 		r.Worker, r.Soft = "w0", rng.IntN(2) == 0
+	}
+	if rng.IntN(12) == 0 {
+		r.Where = &Where{Allow: []string{"w0", "w1"}, Rank: wire.AnyRank}
+	}
+	if rng.IntN(12) == 0 {
+		r.Where = &Where{Require: []string{"big"}, Rank: wire.AnyRank}
 	}
 	r.Retry = []wire.Retry{wire.RetryAuto, wire.RetryAlways, wire.RetryNever}[rng.IntN(3)]
 	return r

@@ -50,6 +50,10 @@ type Recorded struct {
 	TTLMS     int64     `json:"ttl_ms,omitempty"`
 	Worker    string    `json:"worker,omitempty"` // pinned to
 	Soft      bool      `json:"soft,omitempty"`   // the pin is a preference
+	Rank      *int32    `json:"dp_rank,omitempty"`
+	Allow     []string  `json:"allow,omitempty"` // workers
+	Require   []string  `json:"require_taints,omitempty"`
+	Prefer    []string  `json:"prefer_taints,omitempty"`
 	NoQueue   bool      `json:"no_queue,omitempty"`
 	Retry     string    `json:"retry,omitempty"` // always or never
 	Attempts  []Attempt `json:"attempts,omitempty"`

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"fairlead/broker/arbiter"
 	"fairlead/policy"
 	"fairlead/sim"
 	"fairlead/sim/whatif"
@@ -27,6 +28,7 @@ type simInput struct {
 	seeds           int
 	seed            uint64
 	hop             time.Duration
+	overload        int64
 	times           string
 	flags           *pflag.FlagSet
 }
@@ -46,6 +48,7 @@ func (in *simInput) addFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&in.traffic.Block, "block", time.Minute, "length of the blocks that further seeds draw from the traffic, at most a tenth of it; 0 keeps it as recorded")
 	flags.Uint64Var(&in.seed, "seed", 0, "seed of placement, jitter and failures")
 	flags.DurationVar(&in.hop, "hop", 500*time.Microsecond, "time of a message between store, broker and agent")
+	flags.Int64Var(&in.overload, "overload-prefill", 0, "give a worker nothing more above so many uncached tokens without a first token, as the broker's flag; 0 for off")
 	flags.StringVar(&in.times, "engine-times", "modelled", "how long requests take: modelled, durations (as in a recording) or instants (play it back)")
 }
 
@@ -84,7 +87,7 @@ func (in *simInput) study() (*whatif.Study, error) {
 	if err := errors.Join(in.perClass(), in.sources()); err != nil {
 		return nil, err
 	}
-	s := &whatif.Study{Traffic: in.traffic, Seeds: in.seeds, Seed: in.seed, Hop: in.hop, Times: times}
+	s := &whatif.Study{Traffic: in.traffic, Seeds: in.seeds, Seed: in.seed, Hop: in.hop, Times: times, Overload: arbiter.Overload{PrefillTokens: in.overload}}
 	var err error
 	s.Fleet, err = in.fleet()
 	return s, err

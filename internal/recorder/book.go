@@ -76,6 +76,10 @@ func (b *book) arrived(id uint64, at int64, q *wire.Request) {
 	p.AtNS, p.Class, p.Input, p.Cached, p.MaxOutput = at, q.Class, q.Input, q.Cached, q.MaxOutput
 	p.Model, p.Tenant, p.Priority, p.Strict, p.TTLMS = q.Model, q.Tenant, q.Priority, q.Strict, q.TTL.Milliseconds()
 	p.Worker, p.Soft, p.NoQueue, p.Retry = q.Worker, q.Pin == wire.PinPrefer && q.Worker != "", q.NoQueue, retryWord(q.Retry)
+	p.Allow, p.Require, p.Prefer = q.Allow, q.Require, q.Prefer
+	if q.Rank != wire.AnyRank && q.Worker != "" {
+		p.Rank = &q.Rank
+	}
 	b.settle(p)
 }
 

@@ -14,7 +14,7 @@ import (
 func TestBook(t *testing.T) {
 	var lines []any
 	b := newBook(func(line any) { lines = append(lines, line) })
-	request := wire.Request{Class: "premium", Input: 512, Cached: 12, MaxOutput: 16, Tenant: "t", Worker: "gpu-1", Pin: wire.PinPrefer, Retry: wire.RetryNever}
+	request := wire.Request{Class: "premium", Input: 512, Cached: 12, MaxOutput: 16, Tenant: "t", Worker: "gpu-1", Pin: wire.PinPrefer, Rank: 2, Require: []string{"big"}, Retry: wire.RetryNever}
 	first := wire.Claim{ID: 10, Attempt: 1, Epoch: 4}
 	second := wire.Claim{ID: 10, Attempt: 2, Epoch: 4}
 	ok := wire.Done{ID: 10, Attempt: 2, Worker: "gpu-2", Status: wire.StatusOK, FirstMS: 1, TotalMS: 2, Usage: wire.Usage{Prompt: 512, Cached: 8, Output: 16}}
@@ -44,7 +44,7 @@ func TestBook(t *testing.T) {
 		trace.RecordedWorker{Worker: "gpu-1", Ranks: 1, Slots: 4, Speed: 100, JoinedNS: 5},
 		trace.Recorded{AtNS: 125, ID: 11, Class: "regular", Input: 3, Reason: "queue_full"},
 		trace.Recorded{
-			AtNS: 90, ID: 10, Class: "premium", Input: 512, Cached: 12, MaxOutput: 16, Output: 16, Tenant: "t", Worker: "gpu-1", Soft: true, Retry: "never",
+			AtNS: 90, ID: 10, Class: "premium", Input: 512, Cached: 12, MaxOutput: 16, Output: 16, Tenant: "t", Worker: "gpu-1", Soft: true, Rank: new(int32(2)), Require: []string{"big"}, Retry: "never",
 			Attempts: []trace.Attempt{
 				{Number: 1, Order: 1, Worker: "gpu-1", HandedNS: 100, FirstNS: 110, EndNS: 120, Status: "returned", Cached: -1},
 				{Number: 2, Order: 2, Worker: "gpu-2", HandedNS: 130, FirstNS: 9_000_000, EndNS: 10_000_000, Status: "ok", Cached: 8},

@@ -16,7 +16,7 @@ func (r *Report) WriteJSON(w io.Writer) error {
 	for _, o := range r.Outcomes {
 		j := jsonOutcome{
 			Policy: o.Policy.Name, Classes: jsonRows(o.Classes), AskedFor: jsonRows(o.Traffic), Tenants: jsonRows(o.Tenants),
-			PutBack: newJSONStat(o.PutBack), WorkersLost: newJSONStat(o.WorkersLost),
+			Unknown: o.First.Unknown, PutBack: newJSONStat(o.PutBack), WorkersLost: newJSONStat(o.WorkersLost),
 		}
 		for _, k := range o.Workers {
 			j.Workers = append(j.Workers, jsonWorker{k.Name, newJSONStat(k.Slots), newJSONStat(k.Engine)})
@@ -41,6 +41,7 @@ type jsonOutcome struct {
 	AskedFor    []jsonRow    `json:"asked_for"`
 	Tenants     []jsonRow    `json:"tenants,omitempty"`
 	Workers     []jsonWorker `json:"workers"`
+	Unknown     int          `json:"unknown_class,omitempty"` // requests of the first seed
 	PutBack     *jsonStat    `json:"put_back"`
 	WorkersLost *jsonStat    `json:"workers_lost"`
 }

@@ -243,6 +243,9 @@ func (r *Report) tail(p *printer, o *Outcome) {
 			p.linef("%s: %s requests ended with %s", r.name(row), FormatStat(Count, stats[i]), name)
 		}
 	}
+	if n := o.First.Unknown; n > 0 {
+		p.linef("%s requests named a class that the policy does not know", thousands(int64(n)))
+	}
 	if o.PutBack.High > 0 {
 		p.linef("%s attempts came to nothing and their requests ran again; %s workers were lost", FormatStat(Count, o.PutBack), FormatStat(Count, o.WorkersLost))
 	}

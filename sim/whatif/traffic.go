@@ -101,10 +101,22 @@ func fromRecording(rec *trace.Recording) []sim.Request {
 			At: time.Duration(max(q.AtNS, 0)), Class: q.Class, Tenant: q.Tenant, Model: q.Model, Worker: q.Worker, Session: q.Tenant,
 			Input: q.Input, Cached: q.Cached, Output: output, MaxOutput: q.MaxOutput, Strict: q.Strict, Priority: q.Priority,
 			TTL: time.Duration(q.TTLMS) * time.Millisecond, Soft: q.Soft, NoQueue: q.NoQueue, Retry: retry(q.Retry),
-			Attempts: attempts(q.Attempts),
+			Where: where(q), Attempts: attempts(q.Attempts),
 		}
 	}
 	return rows
+}
+
+// where is nil for the many requests that may go anywhere.
+func where(q *trace.Recorded) *sim.Where {
+	if q.Allow == nil && q.Require == nil && q.Prefer == nil && q.Rank == nil {
+		return nil
+	}
+	w := &sim.Where{Allow: q.Allow, Require: q.Require, Prefer: q.Prefer, Rank: wire.AnyRank}
+	if q.Rank != nil {
+		w.Rank = *q.Rank
+	}
+	return w
 }
 
 func retry(word string) wire.Retry {
