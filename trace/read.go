@@ -77,14 +77,18 @@ func checkClass(class string) error {
 func classOf(name string) string {
 	base := path.Base(strings.ReplaceAll(name, `\`, "/"))
 	base = strings.TrimSuffix(base, path.Ext(base))
-	class := strings.Map(func(r rune) rune {
+	if base == "" {
+		return "default"
+	}
+	return underscored(base)
+}
+
+// underscored puts _ in the place of what a class may not have.
+func underscored(name string) string {
+	return strings.Map(func(r rune) rune {
 		if className.MatchString(string(r)) {
 			return r
 		}
 		return '_'
-	}, base)
-	if class == "" {
-		return "default"
-	}
-	return class
+	}, name)
 }

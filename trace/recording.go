@@ -183,12 +183,15 @@ func (rec *Recording) head(text []byte) error {
 	return nil
 }
 
+// maxClass bounds the name of a class, which a client may choose freely.
+const maxClass = 4096
+
 func (q *Recorded) check() error {
 	switch {
 	case q.Class == "":
 		return errors.New("field class: missing; want the name that was asked for")
-	case checkClass(q.Class) != nil:
-		return checkClass(q.Class)
+	case len(q.Class) > maxClass:
+		return fmt.Errorf("field class: %d bytes; want at most %d", len(q.Class), maxClass)
 	case q.Input > maxTokens || q.Output > maxTokens:
 		return fmt.Errorf("fields input and output: %d and %d; want at most %d", q.Input, q.Output, uint32(maxTokens))
 	case q.AtNS < -int64(maxTimestamp) || q.AtNS > int64(maxTimestamp):
@@ -201,7 +204,8 @@ func (q *Recorded) check() error {
 	return nil
 }
 
-// plain is the recording as a trace: what every reader of traces knows of a request.
+// plain is the recording as a trace: what every reader of traces knows of a request. In
+// the name of a class, characters that other traces do not have become underscores.
 func (rec *Recording) plain() ([]Request, error) {
 	if len(rec.Requests) == 0 {
 		return nil, errEmpty
@@ -210,7 +214,7 @@ func (rec *Recording) plain() ([]Request, error) {
 	for i := range rec.Requests {
 		q := &rec.Requests[i]
 		reqs[i] = Request{
-			At: time.Duration(q.AtNS), Class: q.Class, Input: int(q.Input), Cached: int(q.Cached), Output: int(q.Output), Session: q.Tenant,
+			At: time.Duration(q.AtNS), Class: underscored(q.Class), Input: int(q.Input), Cached: int(q.Cached), Output: int(q.Output), Session: q.Tenant,
 		}
 	}
 	fromZero(reqs)

@@ -33,6 +33,8 @@ type Count struct {
 	Written int    // requests
 	Open    int    // of them, without an end when the recording ended
 	Missed  uint64 // known of by their claims alone
+
+	Unreadable int // left out, because their headers are wrong
 }
 
 // page is one request.
@@ -59,6 +61,24 @@ func (b *book) page(id uint64) *page {
 
 // closed reports whether a request has been written.
 func (b *book) closed(id uint64) bool { return b.recent[id] }
+
+// shut forgets a request but for its id.
+func (b *book) shut(id uint64) {
+	delete(b.open, id)
+	delete(b.recent, b.ring[b.next])
+	b.ring[b.next] = id
+	b.recent[id] = true
+	b.next = (b.next + 1) % len(b.ring)
+}
+
+// unreadable leaves a request out that no broker can read: it takes nothing from
+// anybody.
+func (b *book) unreadable(id uint64) {
+	if !b.closed(id) {
+		b.shut(id)
+		b.count.Unreadable++
+	}
+}
 
 // arrived takes in a message of REQ.
 func (b *book) arrived(id uint64, at int64, q *wire.Request) {
@@ -193,11 +213,7 @@ func (b *book) beat(h *wire.Heartbeat, at int64) {
 // settle writes a request whose arrival and end are known.
 func (b *book) settle(p *page) {
 	if p.arrived && p.ended {
-		delete(b.open, p.ID)
-		delete(b.recent, b.ring[b.next])
-		b.ring[b.next] = p.ID
-		b.recent[p.ID] = true
-		b.next = (b.next + 1) % len(b.ring)
+		b.shut(p.ID)
 		b.count.Written++
 		b.write(p.Recorded)
 	}

@@ -38,6 +38,10 @@ func TestBook(t *testing.T) {
 	b.arrived(12, 140, &wire.Request{Class: "regular", Input: 4})
 	b.claimed(&wire.Claim{ID: 13, Attempt: 1, Epoch: 4}, "gpu-1", 141) // its headers were never seen
 	b.done(&wire.Done{ID: 9, Attempt: 1, Status: wire.StatusOK}, 142)  // from before the recording
+	b.claimed(&wire.Claim{ID: 14, Attempt: 1, Epoch: 4}, "gpu-1", 143)
+	b.unreadable(14)
+	b.unreadable(14)
+	b.judged(&wire.Verdict{ID: 14, Epoch: 4, Reason: wire.InvalidRequest})
 	b.close()
 
 	want := []any{
@@ -55,7 +59,7 @@ func TestBook(t *testing.T) {
 	if diff := cmp.Diff(want, lines); diff != "" {
 		t.Error(diff)
 	}
-	if n := b.count; n != (Count{Written: 3, Open: 1, Missed: 1}) {
+	if n := b.count; n != (Count{Written: 3, Open: 1, Missed: 1, Unreadable: 1}) {
 		t.Errorf("%+v", n)
 	}
 }

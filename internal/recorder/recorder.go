@@ -49,6 +49,7 @@ type arrival struct {
 	id      uint64
 	at      time.Time
 	request wire.Request
+	refused bool // it cannot be read
 }
 
 // Run records until ctx ends, which is no error, and says what it wrote.
@@ -163,9 +164,9 @@ func (r *recorder) onRequest(m jetstream.Msg, over <-chan struct{}) {
 	if err != nil {
 		size = len(m.Data())
 	}
-	q, _ := r.Rules.ParseRequest(wire.Message{Subject: m.Subject(), Header: wire.Header(m.Headers()), Size: size})
+	q, refusal := r.Rules.ParseRequest(wire.Message{Subject: m.Subject(), Header: wire.Header(m.Headers()), Size: size})
 	select {
-	case r.asked <- arrival{id: meta.Sequence.Stream, at: meta.Timestamp, request: q}:
+	case r.asked <- arrival{id: meta.Sequence.Stream, at: meta.Timestamp, request: q, refused: refusal != nil}:
 	case <-over:
 	}
 }
@@ -178,7 +179,7 @@ func (r *recorder) loop(ctx context.Context) error {
 		case m := <-r.heard:
 			r.hear(m, r.now())
 		case q := <-r.asked:
-			r.book.arrived(q.id, r.since(q.at), &q.request)
+			r.take(&q)
 		case <-flush.C:
 			if err := r.out.Flush(); err != nil {
 				r.err = err
@@ -190,6 +191,15 @@ func (r *recorder) loop(ctx context.Context) error {
 			return fmt.Errorf("write the recording: %w", r.err)
 		}
 	}
+}
+
+// take takes in a message of REQ.
+func (r *recorder) take(q *arrival) {
+	if q.refused {
+		r.book.unreadable(q.id)
+		return
+	}
+	r.book.arrived(q.id, r.since(q.at), &q.request)
 }
 
 // hear takes in what was published.
@@ -234,7 +244,7 @@ func (r *recorder) finish() error {
 	}
 	for len(r.asked) > 0 {
 		q := <-r.asked
-		r.book.arrived(q.id, r.since(q.at), &q.request)
+		r.take(&q)
 	}
 	r.book.close()
 	if missed := r.book.count.Missed; missed > 0 {
