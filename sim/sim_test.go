@@ -257,3 +257,37 @@ func TestCache(t *testing.T) {
 		}
 	}
 }
+
+// TestSpeeds: of two workers that are never idle, the one of double speed does double
+// the work, and a decoding batch slows the prompts that come into it.
+func TestSpeeds(t *testing.T) {
+	requests := poisson(rand.New(rand.NewPCG(3, 3)), 4000, 200)
+	r := run(t, Config{Requests: requests, Workers: []Worker{{Speed: 1}, {Speed: 2}}, Until: 400 * time.Second})
+	slow, fast := &r.Workers[0], &r.Workers[1]
+	if ratio := float64(fast.Prefilled) / float64(slow.Prefilled); ratio < 1.8 || ratio > 2.2 || slow.Engine < .99 || fast.Engine < .99 {
+		t.Errorf("the fast worker did %.2f times the work: %+v", ratio, r.Workers)
+	}
+	if r.Open == 0 || r.Open+r.Completed != len(requests) {
+		t.Errorf("%d of %d completed, %d are open", r.Completed, len(requests), r.Open)
+	}
+	first := func(before int) time.Duration {
+		var requests []Request
+		for range before {
+			requests = append(requests, Request{Input: 10, Output: 1000})
+		}
+		at := time.Duration(0)
+		run(t, Config{
+			Requests: append(requests, Request{At: 5 * time.Second, Input: 10_000, Output: 1}),
+			Workers:  []Worker{{Engine: mock.Config{Slots: 20}}},
+			Observe: func(h Happening) {
+				if h.Kind == FirstToken && h.Request == before {
+					at = h.At - 5*time.Second
+				}
+			},
+		})
+		return at
+	}
+	if alone, beside := first(0), first(16); beside < alone*11/10 || beside > 2*alone {
+		t.Errorf("a prompt takes %v alone, and %v beside 16 that decode", alone, beside)
+	}
+}

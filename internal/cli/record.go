@@ -69,6 +69,9 @@ func record(cmd *cobra.Command, conn *connection, out string, limit time.Duratio
 	})
 	err = errors.Join(err, end())
 	fmt.Fprintf(cmd.ErrOrStderr(), "%d requests recorded, %d of them open\n", n.Written, n.Open)
+	if n.Breaks > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "the connection broke %d times: what was handed out or ended meanwhile is missing\n", n.Breaks)
+	}
 	if n.Unreadable > 0 {
 		fmt.Fprintf(cmd.ErrOrStderr(), "%d more left out, because their headers cannot be read\n", n.Unreadable)
 	}

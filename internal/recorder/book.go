@@ -34,7 +34,8 @@ type Count struct {
 	Open    int    // of them, without an end when the recording ended
 	Missed  uint64 // known of by their claims alone
 
-	Unreadable int // left out, because their headers are wrong
+	Breaks     uint64 // of the connection: what was published meanwhile is missing
+	Unreadable int    // left out, because their headers are wrong
 }
 
 // page is one request.

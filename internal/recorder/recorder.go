@@ -43,6 +43,7 @@ type recorder struct {
 	taps    []*nats.Subscription
 	heard   chan *nats.Msg
 	asked   chan arrival
+	breaks  uint64 // of the connection, before the recording
 }
 
 type arrival struct {
@@ -59,6 +60,7 @@ func Run(ctx context.Context, cfg Config) (Count, error) {
 	if err := r.clock(ctx); err != nil {
 		return Count{}, err
 	}
+	r.breaks = r.Store.NC.Stats().Reconnects
 	if err := r.tap(); err != nil {
 		return Count{}, err
 	}
@@ -247,6 +249,7 @@ func (r *recorder) finish() error {
 		r.take(&q)
 	}
 	r.book.close()
+	r.book.count.Breaks = r.Store.NC.Stats().Reconnects - r.breaks
 	if missed := r.book.count.Missed; missed > 0 {
 		r.write(trace.RecordingHead{Version: trace.RecordingVersion, Started: r.started.UTC(), Missed: missed})
 	}

@@ -100,8 +100,8 @@ func (s *Study) check() error {
 		return errors.New("policy: none; want at least one")
 	case s.Seeds < 0 || s.Seeds > maxSeeds:
 		return fmt.Errorf("seeds: %d; want 1 to %d", s.Seeds, maxSeeds)
-	case s.Times == sim.Instants && len(s.Policies) > 1:
-		return errors.New("instants: play one policy back, the recorded one; to compare, use durations or modelled engines")
+	case s.Times == sim.Instants && (len(s.Policies) > 1 || s.Seeds > 1 || s.Traffic.altered()):
+		return errors.New("instants: play the recording back as it is, with one policy and one seed; for anything else use durations or modelled engines")
 	}
 	return s.Traffic.check()
 }

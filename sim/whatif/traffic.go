@@ -154,6 +154,11 @@ func meanOutputs(rec *trace.Recording) map[string]uint32 {
 	return means
 }
 
+// altered reports whether requests arrive at other times than recorded, or others do.
+func (t *Traffic) altered() bool {
+	return t.Speedup != 0 && t.Speedup != 1 || t.Scale.All != 0 && t.Scale.All != 1 || len(t.Scale.Except) > 0
+}
+
 // check refuses what makes no sense.
 func (t *Traffic) check() error {
 	switch {
@@ -272,7 +277,6 @@ func resample(rows []sim.Request, block time.Duration, rng *rand.Rand) []sim.Req
 		for ; i < len(rows) && rows[i].At < from+block; i++ {
 			r := rows[i]
 			r.At += time.Duration(k)*block - from
-			r.Attempts = nil
 			out = append(out, r)
 		}
 	}

@@ -159,17 +159,17 @@ func TestCancel(t *testing.T) {
 
 func TestStudyErrors(t *testing.T) {
 	for want, change := range map[string]func(*Study){
-		"policy: none":                   func(s *Study) { s.Policies = nil },
-		"seeds: -1; want":                func(s *Study) { s.Seeds = -1 },
-		"traffic: no trace":              func(s *Study) { s.Traffic.Sources = nil },
-		"speedup: -1; want":              func(s *Study) { s.Traffic.Speedup = -1 },
-		"scale: -1; want":                func(s *Study) { s.Traffic.Scale.All = -1 },
-		"scale: leaves no request":       func(s *Study) { s.Traffic.Scale.Except = map[string]float64{"premium": 0, "regular": 0} },
-		"workers: none":                  func(s *Study) { s.Fleet = nil },
-		"workers 1: count -1; want":      func(s *Study) { s.Fleet[0].Count = -1 },
-		`workers 1: failure "x": want`:   func(s *Study) { s.Fleet[0].Failures = []string{"x"} },
-		"worker gpu-1: prefill rate: -5": func(s *Study) { s.Fleet[0].PrefillRate = -5 },
-		"instants: play one policy back": func(s *Study) { s.Times, s.Policies = sim.Instants, append(s.Policies, s.Policies[0]) },
+		"policy: none":                      func(s *Study) { s.Policies = nil },
+		"seeds: -1; want":                   func(s *Study) { s.Seeds = -1 },
+		"traffic: no trace":                 func(s *Study) { s.Traffic.Sources = nil },
+		"speedup: -1; want":                 func(s *Study) { s.Traffic.Speedup = -1 },
+		"scale: -1; want":                   func(s *Study) { s.Traffic.Scale.All = -1 },
+		"scale: leaves no request":          func(s *Study) { s.Traffic.Scale.Except = map[string]float64{"premium": 0, "regular": 0} },
+		"workers: none":                     func(s *Study) { s.Fleet = nil },
+		"workers 1: count -1; want":         func(s *Study) { s.Fleet[0].Count = -1 },
+		`workers 1: failure "x": want`:      func(s *Study) { s.Fleet[0].Failures = []string{"x"} },
+		"worker gpu-1: prefill rate: -5":    func(s *Study) { s.Fleet[0].PrefillRate = -5 },
+		"instants: play the recording back": func(s *Study) { s.Times, s.Policies = sim.Instants, append(s.Policies, s.Policies[0]) },
 	} {
 		s := sample(t, "premium-regular")
 		change(s)
