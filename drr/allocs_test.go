@@ -2,7 +2,10 @@
 
 package drr
 
-import "testing"
+import (
+	"math"
+	"testing"
+)
 
 func TestSteadyStateAllocatesNothing(t *testing.T) {
 	fcfs, wspt, lanes := newSteady(8, FCFS), newSteady(8, WSPT), newFleet()
@@ -40,4 +43,15 @@ func TestFirstLaneAllocatesNothing(t *testing.T) {
 	if n := testing.AllocsPerRun(5000, cycle); n != 0 {
 		t.Errorf("%v allocations for each lane that comes and goes", n)
 	}
+}
+
+// TestTenantsCostLessThanTwice: dividing a class among 1,000 tenants does not double an enqueue and pop.
+func TestTenantsCostLessThanTwice(t *testing.T) {
+	least := math.Inf(1)
+	for range 5 {
+		if least = min(least, tenantsCost(1000, 500)); least < 2 {
+			return
+		}
+	}
+	t.Errorf("an enqueue and pop with 1,000 tenants takes %.2f times as long as without, want less than 2", least)
 }

@@ -2,7 +2,10 @@ package drr
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"testing"
+	"time"
 )
 
 // newSteadyTenants is newSteady with tenants, each of n entries in every class.
@@ -54,6 +57,51 @@ func BenchmarkChurnTenants(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				st.churn()
+			}
+		})
+	}
+}
+
+// scattered is one class of 10,000 requests, of as many tenants or of a class without them. The entries lie in memory in
+// no order, as those of real requests do: in a row, the hardware would guess the next one of a single lane.
+func scattered(tenants int) *steady {
+	st := &steady{s: must([]Class{{Name: "only", Quantum: 1024, Tenants: tenants > 0}}), rng: 42, tenants: uint64(tenants)}
+	entries := make([]Entry, 10_000)
+	for i, j := range rand.New(rand.NewPCG(7, 7)).Perm(len(entries)) {
+		entries[j].Tenant = uint32(i % max(1, tenants))
+		st.put(0, &entries[j])
+	}
+	for range 200_000 {
+		st.op()
+	}
+	return st
+}
+
+// tenantsCost returns what an enqueue and pop takes with tenants, as a multiple of what it takes without: the median of
+// many short turns of either, so that neither a busy machine nor a pause in one of them decides.
+func tenantsCost(tenants, turns int) float64 {
+	var took [2][]time.Duration
+	cases := [2]*steady{scattered(0), scattered(tenants)}
+	for range turns {
+		for i, st := range cases {
+			start := time.Now()
+			for range 1000 {
+				st.op()
+			}
+			took[i] = append(took[i], time.Since(start))
+		}
+	}
+	slices.Sort(took[0])
+	slices.Sort(took[1])
+	return float64(took[1][turns/2]) / float64(took[0][turns/2])
+}
+
+// BenchmarkTenantsCost compares tenants with none in the same run; the figure to read is the ratio.
+func BenchmarkTenantsCost(b *testing.B) {
+	for _, tenants := range []int{1, 100, 1000, 10_000} {
+		b.Run(fmt.Sprint("tenants=", tenants), func(b *testing.B) {
+			for range b.N {
+				b.ReportMetric(tenantsCost(tenants, 500), "ratio")
 			}
 		})
 	}

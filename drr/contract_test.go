@@ -113,12 +113,18 @@ func TestMisusePanics(t *testing.T) {
 	}
 }
 
-// TestSizes: a million entries wait in memory, and a lane fills two cache lines.
+// TestSizes: a million entries wait in memory, a lane fits two cache lines, and a flow fills four.
 func TestSizes(t *testing.T) {
 	if got := unsafe.Sizeof(Entry{}); got > 72 {
 		t.Errorf("an entry takes %d bytes, want at most 72", got)
 	}
 	if got := unsafe.Sizeof(lane{}); got > 128 {
 		t.Errorf("a lane takes %d bytes, want at most 128", got)
+	}
+	if hot := unsafe.Offsetof(lane{}.flow); hot != 64 {
+		t.Errorf("what every dispatch needs of a lane takes %d bytes, want 64", hot)
+	}
+	if got, at := unsafe.Sizeof(flow{}), unsafe.Offsetof(flow{}.shared); got != 256 || at != 64 {
+		t.Errorf("a flow takes %d bytes and has its shared lane at %d, want 256 and 64", got, at)
 	}
 }

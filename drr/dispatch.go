@@ -5,14 +5,13 @@ package drr
 // recheck, or until another entry takes its place.
 func (s *Scheduler) Next(gate Gate) *Entry {
 	s.recheckNow()
-	for m := s.ring.first(); m != nil; m = s.ring.first() {
-		c := &s.classes[m.place]
-		f := c.candidate()
-		l := f.ready.top().ref
+	for place := s.ring.first(); place >= 0; place = s.ring.first() {
+		c := &s.classes[place]
+		f, l := c.candidate()
 		if s.ask(gate, c, l) {
-			return s.dispatch(f, l)
+			return s.dispatch(c, f, l)
 		}
-		f.dropFirst()
+		f.drop(l)
 		s.blocked.add(l)
 		s.update(f)
 	}
@@ -21,7 +20,7 @@ func (s *Scheduler) Next(gate Gate) *Entry {
 
 // ask reports whether the head of l can go, without a question when all shared lanes are known to be blocked.
 func (s *Scheduler) ask(gate Gate, c *class, l *lane) bool {
-	shared := l.target.Worker < 0
+	shared := !l.exact()
 	if shared && c.closed {
 		return false
 	}
@@ -33,22 +32,29 @@ func (s *Scheduler) ask(gate Gate, c *class, l *lane) bool {
 	return answer == Open
 }
 
-// dispatch takes out the head of l, the first lane of f.
-func (s *Scheduler) dispatch(f *flow, l *lane) *Entry {
-	e, c := l.entries.pop(), f.class
-	s.leave(e)
+// dispatch takes out the head of l, which leads f, a flow of c.
+func (s *Scheduler) dispatch(c *class, f *flow, l *lane) *Entry {
+	e := l.entries.pop()
+	s.leave(f, e)
 	s.charged = l.cost
 	if l.entries.live > 0 {
-		f.ready.replace(l.node())
+		f.relist(l)
 	} else {
-		f.dropFirst()
+		f.drop(l)
 		s.retire(l)
 	}
+	f.choose()
 	if c.Tenants {
 		c.tenants.commit(&f.turn, f.offer())
 		s.release(f)
+		if c.tenants.round >= farRound {
+			c.tenants.rebase(c.members)
+		}
 	}
 	s.ring.commit(&c.turn, c.offer())
+	if s.ring.round >= farRound {
+		s.ring.rebase(s.members)
+	}
 	return e
 }
 

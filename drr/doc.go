@@ -34,9 +34,8 @@
 // to every place once, in order, and a member has one place. A member with deficit d whose next visit is in round b
 // needs n = max(1, ⌈(cost − d)/Q⌉) visits, so it can pay in round b + n − 1. That number stays the same while others are
 // visited; it changes with the candidate of the member only. The winner is the least (round, place) of all members.
-// A priority queue finds it, and moves one member for a dispatch, in O(log n) for n members whatever the costs.
-// Quanta are granted when a deficit is needed: visits made = visits that the cursor has come to since b. In most rings
-// members come due in the order in which they were served, which the queue takes at O(1).
+// A tree over the places finds it, and a dispatch changes one path of the tree, in O(log n) for n places whatever the
+// costs. Quanta are granted when a deficit is needed: visits made = visits that the cursor has come to since b.
 //
 // The rules that the code cites by number:
 //

@@ -1,28 +1,41 @@
 package drr
 
-// A flow is the lanes of a class that have one candidate between them, and an index of those that are not known
-// to be blocked. A class has one, or one for each of its tenants that has something queued.
+// A flow is the lanes of a class that have one candidate between them. A class has one, or one for each of its
+// tenants that has something queued. Most have nothing but the shared lane, which is therefore not in the index.
+//
+// Its 256 bytes begin with a cache line, and the shared lane with the next.
 type flow struct {
 	turn     member // of the tenant in its class
 	class    *class
-	ready    queue[*lane] // lanes that have a head nobody found blocked, by the head's key
 	requests int
+	lead     *lane // of the candidate; nil when every lane is empty or known to be blocked
 	shared   lane
-	few      [1]node[*lane]  // where ready begins, because most tenants use one lane
-	fewer    [1]node[*Entry] // and shared, because most have few requests
+	exact    queue[*lane]    // exact lanes that have a head nobody found blocked, by its key
+	fewer    [1]node[*Entry] // where shared begins, because most tenants have few requests
 	spare    *flow           // the next one not in use
 }
 
 // join makes f, a flow not in use, that of a tenant of c.
 func (f *flow) join(c *class, tenant uint32) {
 	f.class = c
-	f.turn = member{quantum: c.share(tenant), place: tenant, gen: f.turn.gen}
+	f.turn = member{quantum: c.share(tenant), place: tenant}
 	f.shared.flow, f.shared.target = f, Shared
-	if f.ready.run == nil {
-		f.ready.run = f.few[:0]
-	}
 	if f.shared.entries.run == nil {
 		f.shared.entries.run = f.fewer[:0]
+	}
+}
+
+// choose finds the lane of the candidate, after the lanes have changed.
+func (f *flow) choose() {
+	f.lead = nil
+	if s := &f.shared; s.entries.live > 0 && !s.blocked {
+		f.lead = s
+	}
+	if f.class.exactReady == 0 || f.exact.live == 0 {
+		return
+	}
+	if exact := f.exact.top(); f.lead == nil || exact.key.before(&f.lead.entries.top().key) {
+		f.lead = exact.ref
 	}
 }
 
@@ -31,24 +44,42 @@ func (f *flow) offer() int64 {
 	switch {
 	case f.requests == 0:
 		return idle
-	case f.ready.live == 0:
+	case f.lead == nil:
 		return blocked
 	}
-	return f.ready.top().ref.cost
+	return f.lead.cost
 }
 
-// list puts a lane of f into the index under the key of its head.
+// list takes note of the head of l, a lane of f, and puts an exact lane into the index.
 func (f *flow) list(l *lane) {
-	f.ready.push(l.node())
-	f.class.exactReady += l.exact()
+	k := l.observe()
+	if l != &f.shared {
+		f.exact.push(l.node(k), 0)
+		f.class.exactReady++
+	}
 }
 
 // delist takes a lane out of the index.
 func (f *flow) delist(l *lane) {
-	l.gen++
-	f.ready.removed()
-	f.class.exactReady -= l.exact()
+	if l != &f.shared {
+		l.gen++
+		f.exact.remove(keyOf(&f.class.Class, l.head), l)
+		f.class.exactReady--
+	}
 }
 
-// dropFirst takes the first lane out of the index.
-func (f *flow) dropFirst() { f.class.exactReady -= f.ready.pop().exact() }
+// relist takes note of the new head of l, which leads.
+func (f *flow) relist(l *lane) {
+	k := l.observe()
+	if l != &f.shared {
+		f.exact.replace(l.node(k))
+	}
+}
+
+// drop takes l, which leads, out of the index.
+func (f *flow) drop(l *lane) {
+	if l != &f.shared {
+		f.exact.pop()
+		f.class.exactReady--
+	}
+}

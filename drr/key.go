@@ -10,7 +10,7 @@ type key struct {
 	score  uint64 // what the class's order says, mapped so that the smallest goes first
 	seq    uint64
 	strict uint32 // the tier, inverted: the largest goes first
-	gen    uint32 // generation of the item when it was queued; no part of the order, but it fits here
+	note   uint32 // no part of the order, but it fits here; see node
 }
 
 // before reports whether k goes before o.
@@ -27,7 +27,7 @@ func (k *key) less(o *key) uint64 {
 
 // keyOf returns the place of e in the order of class c.
 func keyOf(c *Class, e *Entry) key {
-	return key{score: score(c, e), seq: e.Seq, strict: ^e.Strict, gen: e.gen}
+	return key{score: score(c, e), seq: e.Seq, strict: ^e.Strict, note: e.gen}
 }
 
 func score(c *Class, e *Entry) uint64 {

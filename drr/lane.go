@@ -1,41 +1,58 @@
 package drr
 
-// A lane holds the entries of one flow for one target, in key order. Its head is in the index of the flow
-// (ready), or was found blocked and waits for a recheck in a list of its worker's blocked lanes.
+// A lane holds the entries of one flow for one target, in key order. Its head can go, for all that is known, or was
+// found blocked and waits for a recheck in a list of its worker's blocked lanes.
+//
+// What every dispatch needs comes first and fills a cache line.
 type lane struct {
-	head    *Entry // first of entries, as listed; kept here to be at hand when it is tested
+	head    *Entry // first of entries, as observed; kept here to be at hand when it is tested
 	cost    int64  // what the head will be charged
-	flow    *flow
-	target  Target
 	entries queue[*Entry]
-	sibling *lane  // the next exact lane of the same class and worker, or the next one not in use
-	elder   *lane  // the one before
 	gen     uint32 // counts the moves that leave a stale node in the index
 	blocked bool
+
+	flow    *flow
+	target  Target
+	sibling *lane // the next exact lane of the same class and worker, or the next one not in use
+	elder   *lane // the one before
 	prev    *lane // neighbours in the list of blocked lanes
 	next    *lane
 }
 
-func (l *lane) generation() uint32 { return l.gen }
-
-// exact is 1 for an exact lane, 0 for a shared one.
-func (l *lane) exact() int {
-	if l.target.Worker < 0 {
-		return 0
-	}
-	return 1
+// newLane returns a lane that begins with a cache line, as objects of two do.
+func newLane() *lane {
+	padded := new(struct {
+		lane
+		_ [16]byte
+	})
+	return &padded.lane
 }
 
-// node takes note of the head and returns the node that stands for it in the index. A head is charged the
-// surcharge of the time when it became the head.
-func (l *lane) node() node[*lane] {
+func (l *lane) generation() uint32 { return l.gen }
+
+// exact reports whether l is the lane of one worker.
+func (l *lane) exact() bool { return l.target.Worker >= 0 }
+
+// observe takes note of the head and returns its key. It is charged the surcharge of the time when it became the head.
+func (l *lane) observe() *key {
 	top := l.entries.top()
-	if l.head != top.ref {
-		l.head, l.cost = top.ref, top.ref.Cost()+l.flow.class.surcharge
+	if e := top.ref; e != l.head {
+		l.head, l.cost = e, l.headCost(top)+l.flow.class.surcharge
 	}
-	k := top.key
-	k.gen = l.gen
-	return node[*lane]{key: k, ref: l}
+	return &top.key
+}
+
+// headCost returns the cost of the head, if possible without touching it, because it is seldom in a cache yet.
+func (l *lane) headCost(top *node[*Entry]) int64 {
+	if h := l.entries.heap; h.len() > 0 && top == &(*h)[0] {
+		return top.ref.Cost()
+	}
+	return int64(top.key.note)
+}
+
+// node returns the node that stands for l in the index, under the key of its head.
+func (l *lane) node(k *key) node[*lane] {
+	return node[*lane]{key: key{score: k.score, seq: k.seq, strict: k.strict, note: l.gen}, ref: l}
 }
 
 // blockedLanes keeps lanes whose head was found blocked, by worker. Shared lanes come first.

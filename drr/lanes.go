@@ -21,12 +21,16 @@ type pin struct {
 	target Target
 }
 
-// candidate returns the flow that the class serves next. The class is neither idle nor blocked.
-func (c *class) candidate() *flow {
-	if !c.Tenants {
-		return c.only
+// candidate returns the flow that the class serves next, and its lane. The class is neither idle nor blocked.
+func (c *class) candidate() (*flow, *lane) {
+	f := c.only
+	if c.Tenants {
+		f = c.flows[c.tenants.first()]
 	}
-	return c.flows[c.tenants.first().place]
+	if c.exactReady == 0 {
+		return f, &f.shared // there is no other, and f need not be in a cache to know it
+	}
+	return f, f.lead
 }
 
 // offer returns what the class has to offer to the ring of classes.
@@ -40,10 +44,7 @@ func (c *class) offer() int64 {
 	if !c.Tenants {
 		return c.only.offer()
 	}
-	if m := c.tenants.first(); m != nil {
-		return m.cost
-	}
-	return blocked
+	return c.tenants.offer()
 }
 
 // flow returns the flow of a tenant, nil when it is idle.
@@ -62,6 +63,7 @@ func (c *class) admit(f *flow, tenant uint32) {
 	if missing := int(tenant) + 1 - len(c.flows); missing > 0 {
 		c.flows = append(c.flows, make([]*flow, missing)...)
 	}
+	c.tenants.due.grow(len(c.flows))
 	f.join(c, tenant)
 	c.flows[tenant] = f
 }
@@ -70,7 +72,16 @@ func (c *class) admit(f *flow, tenant uint32) {
 func (c *class) dismiss(f *flow) {
 	c.flows[f.turn.place] = nil
 	if c.counters.Requests == 0 && len(c.flows) > keep {
-		c.flows, c.pins = nil, nil
+		c.flows, c.pins, c.tenants.due = nil, nil, turns{}
+	}
+}
+
+// members visits the members of the ring of tenants.
+func (c *class) members(yield func(*member) bool) {
+	for _, f := range c.flows {
+		if f != nil && !yield(&f.turn) {
+			return
+		}
 	}
 }
 

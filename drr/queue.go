@@ -1,14 +1,21 @@
 package drr
 
-// A node stands for its item in a queue and carries the key, so that ordering never touches the
-// item. It is stale once the item's generation has moved on.
+import (
+	"slices"
+	"sort"
+)
+
+// A node stands for its item in a queue and carries the key, so that ordering never touches the item.
+//
+// In the run it notes the cost of the item, and has no item once that was removed. In the heap it notes
+// the generation of the item, and is stale once that has moved on.
 type node[T item] struct {
 	key key
 	ref T
 }
 
 type item interface {
-	*Entry | *lane | *member
+	*Entry | *lane
 	generation() uint32
 }
 
@@ -16,11 +23,11 @@ type item interface {
 // classes, form a run: appended at its end, taken from its front. The others go to a
 // heap of four children a node. The first item is the lesser of the two fronts.
 //
-// Removal leaves a stale node behind; it is dropped when it reaches a front, or by compact when stale
-// nodes outnumber live ones, so that a removal costs O(1) amortised. A front is never stale.
+// Removal leaves a dead node behind; it is dropped when it reaches a front, or by compact when dead
+// nodes outnumber live ones. So a removal costs no more than a search in the run. A front is never dead.
 type queue[T item] struct {
 	run   []node[T] // run[first:] waits, in key order
-	heap  []node[T]
+	heap  *heap[T]  // nil until something comes out of order
 	first int32
 	live  int32 // items that wait
 }
@@ -30,36 +37,47 @@ const (
 	retain = 64 // capacity, in nodes, that an empty queue keeps for the next burst
 )
 
-func (q *queue[T]) stale() int { return len(q.run) - int(q.first) + len(q.heap) - int(q.live) }
+func (q *queue[T]) dead() int { return len(q.run) - int(q.first) + q.heap.len() - int(q.live) }
 
 // top returns the first node; the queue must not be empty.
 func (q *queue[T]) top() *node[T] {
+	if q.heap != nil {
+		return q.topOfBoth()
+	}
+	return &q.run[q.first]
+}
+
+func (q *queue[T]) topOfBoth() *node[T] {
 	if q.inHeap() {
-		return &q.heap[0]
+		return &(*q.heap)[0]
 	}
 	return &q.run[q.first]
 }
 
 // inHeap reports whether the first item is the heap's.
 func (q *queue[T]) inHeap() bool {
-	if len(q.heap) == 0 {
+	if q.heap.len() == 0 {
 		return false
 	}
-	return int(q.first) == len(q.run) || q.heap[0].key.before(&q.run[q.first].key)
+	return int(q.first) == len(q.run) || (*q.heap)[0].key.before(&q.run[q.first].key)
 }
 
-func (q *queue[T]) push(n node[T]) {
+// push adds n, which notes the generation of its item, of a cost.
+func (q *queue[T]) push(n node[T], cost uint32) {
 	q.live++
-	q.insert(n)
+	q.insert(n, cost)
 }
 
-func (q *queue[T]) insert(n node[T]) {
+func (q *queue[T]) insert(n node[T], cost uint32) {
 	if q.follows(&n) {
+		n.key.note = cost
 		q.extend(n)
 		return
 	}
-	q.heap = append(q.heap, n)
-	siftUp(q.heap)
+	if q.heap == nil {
+		q.heap = new(heap[T])
+	}
+	q.heap.push(n)
 }
 
 // follows reports whether n may be appended to the run.
@@ -69,18 +87,18 @@ func (q *queue[T]) follows(n *node[T]) bool {
 
 // replace does what pop and push of n would, with less work.
 func (q *queue[T]) replace(n node[T]) {
-	switch heap := q.inHeap(); {
-	case !heap && int(q.first) == len(q.run)-1:
+	switch heaped := q.inHeap(); {
+	case !heaped && int(q.first) == len(q.run)-1:
 		q.run[q.first] = n
 		return
-	case !heap:
+	case !heaped:
 		q.dropRun()
-		q.insert(n)
+		q.insert(n, 0)
 	case q.follows(&n):
-		q.dropHeap()
+		q.heap.drop()
 		q.extend(n)
 	default:
-		siftDown(q.heap, 0, n)
+		q.heap.sift(0, n)
 	}
 	q.tidy()
 }
@@ -89,8 +107,8 @@ func (q *queue[T]) replace(n node[T]) {
 func (q *queue[T]) pop() T {
 	var ref T
 	if q.inHeap() {
-		ref = q.heap[0].ref
-		q.dropHeap()
+		ref = (*q.heap)[0].ref
+		q.heap.drop()
 	} else {
 		ref = q.run[q.first].ref
 		q.dropRun()
@@ -100,70 +118,64 @@ func (q *queue[T]) pop() T {
 	return ref
 }
 
-// removed says that the generation of an item that waited here has moved on.
-func (q *queue[T]) removed() {
+// remove drops an item that waits under the key k, and whose generation has moved on.
+func (q *queue[T]) remove(k key, ref T) {
+	run := q.run[q.first:]
+	if i := sort.Search(len(run), func(i int) bool { return !run[i].key.before(&k) }); i < len(run) && run[i].ref == ref {
+		run[i].ref = nil
+	}
 	q.live--
 	q.tidy()
 }
 
-// tidy restores the rule that no front is stale.
+// tidy restores the rule that no front is dead.
 func (q *queue[T]) tidy() {
-	if q.live == 0 || q.stale() > 0 {
-		q.dropStale()
+	if q.live == 0 || q.dead() > 0 {
+		q.dropDead()
 	}
 }
 
-func (q *queue[T]) dropStale() {
+func (q *queue[T]) dropDead() {
 	if q.live == 0 {
 		q.reset()
 		return
 	}
-	if q.stale() > int(q.live)+slack {
+	if q.dead() > int(q.live)+slack {
 		q.compact()
 		return
 	}
-	for int(q.first) < len(q.run) && q.run[q.first].isStale() {
+	for int(q.first) < len(q.run) && q.run[q.first].isDead() {
 		q.dropRun()
 	}
-	for len(q.heap) > 0 && q.heap[0].isStale() {
-		q.dropHeap()
+	for q.heap.len() > 0 && (*q.heap)[0].isStale() {
+		q.heap.drop()
 	}
 }
 
-func (n *node[T]) isStale() bool { return n.key.gen != n.ref.generation() }
+// isDead reports whether n, a node of the run, is dead.
+func (n *node[T]) isDead() bool { return n.ref == nil }
 
 // reset empties the queue, and gives back what a burst left behind.
 func (q *queue[T]) reset() {
 	clear(q.run)
-	clear(q.heap)
-	q.run, q.heap, q.first = q.run[:0], q.heap[:0], 0
+	q.run, q.first = q.run[:0], 0
 	if cap(q.run) > retain {
 		q.run = nil
 	}
-	if cap(q.heap) > retain {
+	if q.heap != nil && !q.heap.reset() {
 		q.heap = nil
 	}
 }
 
-// compact drops every stale node.
+// compact drops every dead node.
 func (q *queue[T]) compact() {
-	q.run = keepLive(q.run[:0], q.run[q.first:], q.run)
-	q.first = 0
-	q.heap = keepLive(q.heap[:0], q.heap, q.heap)
-	for i := (len(q.heap)+2)/4 - 1; i >= 0; i-- {
-		siftDown(q.heap, i, q.heap[i])
+	n := copy(q.run, q.run[q.first:])
+	live := slices.DeleteFunc(q.run[:n], func(n node[T]) bool { return n.isDead() })
+	clear(q.run[len(live):])
+	q.run, q.first = live, 0
+	if q.heap != nil {
+		q.heap.compact()
 	}
-}
-
-// keepLive moves the live nodes of from to the start of whole and clears the rest of it.
-func keepLive[T item](to, from, whole []node[T]) []node[T] {
-	for _, n := range from {
-		if !n.isStale() {
-			to = append(to, n)
-		}
-	}
-	clear(whole[len(to):])
-	return to
 }
 
 // extend appends to the run; once the front quarter is used up it moves down instead of growing.
@@ -193,68 +205,12 @@ func (q *queue[T]) dropRun() {
 	}
 }
 
-func (q *queue[T]) dropHeap() {
-	last := len(q.heap) - 1
-	n := q.heap[last]
-	q.heap[last] = node[T]{}
-	q.heap = q.heap[:last]
-	if last > 0 {
-		siftDown(q.heap, 0, n)
-	}
-}
-
 // each visits the live items, in no order, until fn returns false; it reports whether all were visited.
 func (q *queue[T]) each(fn func(T) bool) bool {
-	for _, part := range [2][]node[T]{q.run[q.first:], q.heap} {
-		for i := range part {
-			if !part[i].isStale() && !fn(part[i].ref) {
-				return false
-			}
+	for i := range q.run[q.first:] {
+		if n := &q.run[int(q.first)+i]; !n.isDead() && !fn(n.ref) {
+			return false
 		}
 	}
-	return true
-}
-
-// siftUp moves the last node up to its place.
-func siftUp[T item](heap []node[T]) {
-	i := len(heap) - 1
-	n := heap[i]
-	for i > 0 {
-		parent := (i - 1) / 4
-		if !n.key.before(&heap[parent].key) {
-			break
-		}
-		heap[i] = heap[parent]
-		i = parent
-	}
-	heap[i] = n
-}
-
-// siftDown puts n at i and moves it down to its place.
-func siftDown[T item](heap []node[T], i int, n node[T]) {
-	for {
-		child := 4*i + 1
-		if child >= len(heap) {
-			break
-		}
-		least := child
-		if child+3 < len(heap) {
-			least = lesser(heap, lesser(heap, child, child+1), lesser(heap, child+2, child+3))
-		} else {
-			for c := child + 1; c < len(heap); c++ {
-				least = lesser(heap, least, c)
-			}
-		}
-		if !heap[least].key.before(&n.key) {
-			break
-		}
-		heap[i] = heap[least]
-		i = least
-	}
-	heap[i] = n
-}
-
-// lesser returns which of i and j comes first, without a branch.
-func lesser[T item](heap []node[T], i, j int) int {
-	return i + (j-i)*int(heap[j].key.less(&heap[i].key))
+	return q.heap.each(fn)
 }

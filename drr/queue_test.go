@@ -18,7 +18,7 @@ func TestQueueEqualsSorting(t *testing.T) {
 			case op < 5:
 				seq++
 				e := &Entry{Seq: seq, Arrival: int64(seq) + int64(rng.IntN(scatter))}
-				q.push(node[*Entry]{key: keyOf(&Class{}, e), ref: e})
+				q.push(node[*Entry]{key: keyOf(&Class{}, e), ref: e}, 1)
 				waiting = append(waiting, e)
 			case op < 7 && len(waiting) > 0:
 				want := slices.MinFunc(waiting, earlier)
@@ -29,12 +29,13 @@ func TestQueueEqualsSorting(t *testing.T) {
 				waiting = slices.DeleteFunc(waiting, func(e *Entry) bool { return e == got })
 			case len(waiting) > 0:
 				i := rng.IntN(len(waiting))
-				waiting[i].gen++
+				e := waiting[i]
+				e.gen++
 				waiting = slices.Delete(waiting, i, i+1)
-				q.removed()
+				q.remove(keyOf(&Class{}, e), e)
 			}
-			if int(q.live) != len(waiting) || q.stale() > len(waiting)+slack {
-				t.Fatalf("seed %d: %d live and %d stale nodes for %d entries", seed, q.live, q.stale(), len(waiting))
+			if int(q.live) != len(waiting) || q.dead() > len(waiting)+slack {
+				t.Fatalf("seed %d: %d live and %d dead nodes for %d entries", seed, q.live, q.dead(), len(waiting))
 			}
 		}
 	}
@@ -52,7 +53,7 @@ func TestQueueGivesMemoryBack(t *testing.T) {
 	var q queue[*Entry]
 	push := func(i int) {
 		e := &Entry{Seq: uint64(i), Arrival: int64(i)}
-		q.push(node[*Entry]{key: keyOf(&Class{}, e), ref: e})
+		q.push(node[*Entry]{key: keyOf(&Class{}, e), ref: e}, 1)
 	}
 	for i := range 100_000 {
 		push(i)
@@ -64,20 +65,6 @@ func TestQueueGivesMemoryBack(t *testing.T) {
 	}
 	if q.live != 9 && q.live != 10 || cap(q.run) > 1000 {
 		t.Errorf("%d entries keep room for %d", q.live, cap(q.run))
-	}
-}
-
-func TestBitset(t *testing.T) {
-	b := newBitset(300)
-	for _, i := range []int{3, 64, 290} {
-		b.set(i)
-	}
-	b.set(5)
-	b.unset(5)
-	for from, want := range map[int]int{0: 3, 3: 3, 4: 64, 64: 64, 65: 290, 290: 290, 291: 320, 320: 320} {
-		if got := b.next(from); got != want {
-			t.Errorf("next(%d) is %d, want %d", from, got, want)
-		}
 	}
 }
 

@@ -1,5 +1,7 @@
 package drr
 
+import "iter"
+
 // limit bounds deficits, quanta and surcharges on either side, so that no sum below can overflow: a
 // cost is under 2³² + limit, hence what is needed and what is earned stay under 2⁶².
 const limit = 1 << 60
@@ -17,10 +19,10 @@ const (
 // first member is served next; looking at it changes nothing, commit does. doc.go derives the rules
 // that are cited here, and why the order of the members is fixed until their offers change.
 type ring struct {
-	due   queue[*member] // members with a candidate, by the visit that can pay for it
-	round int64          // visits are counted in rounds, and a round goes by places
-	next  int64          // the first place that this round has not come to
-	on    *member        // its visit is on: it has had the quantum of this round
+	due   turns   // the visits that can pay, of members with a candidate
+	round int64   // visits are counted in rounds, and a round goes by places
+	next  int64   // the first place that this round has not come to
+	on    *member // its visit is on: it has had the quantum of this round
 }
 
 // A member is one class of a scheduler, or one tenant of a class. A quantum that it did not get yet although
@@ -30,37 +32,26 @@ type member struct {
 	deficit int64  // tokens earned and not spent up to the visit of round base, within ±limit
 	base    int64  // round of the next visit that deficit does not contain; of no meaning without a candidate
 	cost    int64  // tokens that its candidate is charged, or idle, or blocked
-	at      int64  // round of the visit that can pay
 	place   uint32 // its number and its place in the round
-	gen     uint32 // counts the moves that leave a stale node in ring.due
 	open    bool   // its visit was interrupted because it was blocked
 }
 
-func (m *member) generation() uint32 { return m.gen }
+// first returns the place of the member to serve next, or -1 when none has a candidate.
+func (r *ring) first() int { return r.due.lead }
 
-// first returns the member to serve next, or nil when none has a candidate.
-func (r *ring) first() *member {
-	if r.due.live == 0 {
-		return nil
+// offer returns what the first member offers, or blocked.
+func (r *ring) offer() int64 {
+	if r.due.lead < 0 {
+		return blocked
 	}
-	return r.due.top().ref
+	return r.due.leaves[r.due.lead].cost
 }
 
 // commit serves the first member: it moves the cursor there, grants the visits on the way and charges the
 // candidate. next is what the member offers from now on.
 func (r *ring) commit(m *member, next int64) {
 	if !r.goesOn(m) {
-		if r.on != nil && r.on.cost == blocked {
-			r.on.open = true
-		}
-		if !m.resumes() {
-			m.add((m.at - m.base + 1) * m.quantum)
-		}
-		r.round, r.next, r.on = m.at, int64(m.place)+1, m
-		m.base, m.open = m.at+1, false
-		if r.round >= farRound {
-			r.rebase()
-		}
+		r.arrive(m)
 	}
 	m.add(-m.cost)
 	if next <= 0 {
@@ -68,10 +59,20 @@ func (r *ring) commit(m *member, next int64) {
 		return
 	}
 	m.cost = next
-	if at := r.turnOf(m); at != m.at {
-		m.at = at
-		r.due.replace(m.node())
+	r.list(m)
+}
+
+// arrive moves the cursor to m, whose visit begins or is taken up again.
+func (r *ring) arrive(m *member) {
+	if r.on != nil && r.on.cost == blocked {
+		r.on.open = true
 	}
+	round := r.due.leaves[m.place].round
+	if !m.resumes() {
+		m.add((round - m.base + 1) * m.quantum)
+	}
+	r.round, r.next, r.on = round, int64(m.place)+1, m
+	m.base, m.open = round+1, false
 }
 
 // goesOn reports whether m is served in the visit that is on.
@@ -82,25 +83,24 @@ func (m *member) resumes() bool { return m.open && m.cost <= m.deficit }
 
 // set says what m offers from now on: a cost, idle or blocked.
 func (r *ring) set(m *member, cost int64) {
-	switch was := m.cost; {
+	was := m.cost
+	switch {
 	case cost == was:
-	case cost > 0 && was > 0:
+		return
+	case was > 0:
 		r.settle(m)
-		m.cost = cost
-		r.relist(m)
-	case cost > 0:
-		m.cost, m.base = cost, r.visit(m)
-		m.at = r.turnOf(m)
-		r.due.push(m.node())
 	default:
-		if was > 0 {
-			r.settle(m)
-			r.delist(m)
-		}
-		m.cost = cost
-		if cost == idle {
-			r.forget(m)
-		}
+		m.base = r.visit(m)
+	}
+	if m.cost = cost; cost > 0 {
+		r.list(m)
+		return
+	}
+	if was > 0 {
+		r.due.set(int(m.place), never, 0)
+	}
+	if cost == idle {
+		r.forget(m)
 	}
 }
 
@@ -112,25 +112,8 @@ func (r *ring) forget(m *member) {
 	}
 }
 
-// relist moves m, whose cost or deficit changed, to its place among the visits that are due.
-func (r *ring) relist(m *member) {
-	at := r.turnOf(m)
-	if at == m.at {
-		return
-	}
-	m.at = at
-	if r.first() == m {
-		r.due.replace(m.node())
-		return
-	}
-	r.delist(m)
-	r.due.push(m.node())
-}
-
-func (r *ring) delist(m *member) {
-	m.gen++
-	r.due.removed()
-}
+// list puts m, whose cost or deficit changed, in its place among the visits that are due.
+func (r *ring) list(m *member) { r.due.set(int(m.place), r.turnOf(m), m.cost) }
 
 // turnOf returns the round of the visit in which m can pay.
 func (r *ring) turnOf(m *member) int64 {
@@ -138,10 +121,6 @@ func (r *ring) turnOf(m *member) int64 {
 		return r.round
 	}
 	return m.base + m.visits() - 1
-}
-
-func (m *member) node() node[*member] {
-	return node[*member]{key: key{score: uint64(m.at), seq: uint64(m.place), gen: m.gen}, ref: m}
 }
 
 // visits returns how many visits m needs before it can pay, at least 1.
@@ -183,7 +162,7 @@ func (r *ring) charge(m *member, tokens int64) {
 	r.credit(m)
 	m.add(-min(max(tokens, -limit), limit))
 	if m.cost > 0 {
-		r.relist(m)
+		r.list(m)
 	}
 }
 
@@ -192,17 +171,15 @@ func (m *member) add(tokens int64) {
 }
 
 // rebase keeps rounds small. Members without a candidate have no round to remember.
-func (r *ring) rebase() {
-	r.due.compact() // a stale node has no member to take its round from
-	for _, part := range [2][]node[*member]{r.due.run, r.due.heap} {
-		for i := range part {
-			m := part[i].ref
+func (r *ring) rebase(members iter.Seq[*member]) {
+	for m := range members {
+		if m.cost > 0 {
 			m.base -= r.round
-			m.at -= r.round
-			part[i] = m.node()
+			r.due.leaves[m.place].round -= r.round
 		}
 	}
 	r.round = 0
+	r.due.rebuild()
 }
 
 // point puts the cursor at a place. The visit of m, if given, is on. Every member has to be restored afterwards.
@@ -217,6 +194,6 @@ func (r *ring) point(place uint32, m *member) {
 func (r *ring) restore(m *member, deficit int64, open bool) {
 	m.deficit, m.open, m.base = min(max(deficit, -limit), limit), open, r.visit(m)
 	if m.cost > 0 {
-		r.relist(m)
+		r.list(m)
 	}
 }

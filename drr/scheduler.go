@@ -54,8 +54,18 @@ func New(classes []Class) (*Scheduler, error) {
 			s.classes[i].only.join(&s.classes[i], 0)
 		}
 	}
+	s.ring.due.grow(len(classes))
 	s.blocked.reserve(Shared.Worker)
 	return s, nil
+}
+
+// members visits the members of the ring.
+func (s *Scheduler) members(yield func(*member) bool) {
+	for i := range s.classes {
+		if !yield(&s.classes[i].turn) {
+			return
+		}
+	}
 }
 
 // Enqueue adds e to the lane of class, tenant and t, and clamps its Jump and Cached. An entry that comes back
@@ -90,7 +100,7 @@ func (s *Scheduler) Enqueue(class int, t Target, e *Entry) {
 // insert queues e in l and lists the lane anew if its head changed.
 func (s *Scheduler) insert(l *lane, e *Entry) {
 	was, f := l.entries.live, l.flow
-	l.entries.push(node[*Entry]{key: keyOf(&f.class.Class, e), ref: e})
+	l.entries.push(node[*Entry]{key: keyOf(&f.class.Class, e), ref: e}, uint32(e.Cost()))
 	if l.entries.top().ref != e {
 		return
 	}
@@ -100,13 +110,13 @@ func (s *Scheduler) insert(l *lane, e *Entry) {
 	s.list(l)
 }
 
-// list puts l into the index of its flow, and tells the rings if that changes what the flow has to offer: it is the
-// first lane, or one that can go although the shared lanes cannot.
+// list puts l among the lanes of its flow that can go, and tells the rings if that changes what the flow has to offer:
+// it is the first lane, or one that can go although the shared lanes cannot.
 func (s *Scheduler) list(l *lane) {
 	f := l.flow
 	f.list(l)
-	if f.ready.top().ref == l || f.class.closed {
-		s.update(f)
+	if f.choose(); f.lead == l || f.class.closed {
+		s.tell(f)
 	}
 }
 
@@ -119,8 +129,14 @@ func (s *Scheduler) unlist(l *lane) {
 	}
 }
 
-// update tells the rings what flow f has to offer now.
+// update finds the candidate of f anew and tells the rings.
 func (s *Scheduler) update(f *flow) {
+	f.choose()
+	s.tell(f)
+}
+
+// tell lets the rings know what flow f has to offer now.
+func (s *Scheduler) tell(f *flow) {
 	c := f.class
 	if c.Tenants {
 		c.tenants.set(&f.turn, f.offer())
@@ -149,8 +165,8 @@ func (s *Scheduler) Remove(e *Entry) {
 	if head {
 		s.unlist(l)
 	}
-	s.leave(e)
-	l.entries.removed()
+	s.leave(f, e)
+	l.entries.remove(keyOf(&f.class.Class, e), e)
 	switch {
 	case !head:
 		return
@@ -162,9 +178,8 @@ func (s *Scheduler) Remove(e *Entry) {
 	s.update(f)
 }
 
-// leave does the book-keeping for an entry on its way out of its lane.
-func (s *Scheduler) leave(e *Entry) {
-	f := e.lane.flow
+// leave does the book-keeping for an entry on its way out of a lane of f.
+func (s *Scheduler) leave(f *flow, e *Entry) {
 	f.requests--
 	f.class.counters.add(e, -1)
 	s.length--
@@ -175,7 +190,7 @@ func (s *Scheduler) leave(e *Entry) {
 // retire puts an exact lane that has nothing left aside, to be used again.
 func (s *Scheduler) retire(l *lane) {
 	l.head = nil
-	if l.target.Worker >= 0 {
+	if l.exact() {
 		l.flow.class.abandon(l)
 		s.spare.keepLane(l)
 	}

@@ -31,7 +31,7 @@ func (s *spares) keepFlow(f *flow) {
 func (s *spares) lane() *lane {
 	l := s.lanes
 	if l == nil {
-		return new(lane)
+		return newLane()
 	}
 	s.lanes, l.sibling = l.sibling, nil
 	s.nLanes--
