@@ -19,7 +19,7 @@ TRACES   ?= ../shared/traces
 packages_with = $(sort $(foreach f,$(shell grep -rlE --include='*_test.go' --exclude-dir=tools '$(1)' .),$(dir $(f))))
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo experiments test race slow chaos fuzz bench golden lint fmt depcheck tools images up down logs clean
+.PHONY: help build demo experiments test race slow chaos fuzz bench golden lint fmt depcheck tools images up down logs cli clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -78,19 +78,27 @@ $(TOOLS)/%: tools/go.mod tools/go.sum
 	cd tools && go build -o ../$@ $(TOOL)
 	@touch $@
 
-images: ## build a container image for every command
+images: ## build a container image for every command, and for nats-server
 	@mkdir -p $(BIN)/image/data
-	CGO_ENABLED=0 GOOS=linux go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/image/ $(addprefix ./cmd/,$(COMMANDS))
-	set -e; for c in $(COMMANDS); do docker build -q -f deploy/Dockerfile --target $$c -t fairlead/$$c $(BIN)/image; done
+	CGO_ENABLED=0 GOOS=linux go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/image/ $(addprefix ./cmd/,$(COMMANDS)) ./deploy/steady
+	CGO_ENABLED=0 GOOS=linux go build -trimpath -ldflags '-s -w' -o $(BIN)/image/nats-server github.com/nats-io/nats-server/v2
+	set -e; for c in $(COMMANDS) nats-server steady; do docker build -q -f deploy/Dockerfile --target $$c -t fairlead/$$c $(BIN)/image; done
 
-up: images ## start a broker and two workers with compose
-	$(COMPOSE) -f deploy/compose.yaml up -d
+# Files of compose, and profiles, for NATS=external and PROFILE=engines.
+EXTERNAL := nats://nats-1:4222,nats://nats-2:4222,nats://nats-3:4222
+compose   = $(if $(NATS),FAIRLEAD_NATS_URL=$(EXTERNAL)) COMPOSE_PROFILES=$(PROFILE) $(COMPOSE) -f deploy/compose.yaml $(if $(NATS),-f deploy/compose.nats.yaml)
 
-down: ## stop them; the queue stays in its volume
-	$(COMPOSE) -f deploy/compose.yaml down $(ARGS)
+up: images down ## start three brokers, two gateways and four workers with compose (NATS=external, PROFILE=engines)
+	$(compose) up -d
+
+down: ## stop them; queue and keys stay in their volumes
+	$(compose) down $(ARGS)
 
 logs: ## print what they logged
-	$(COMPOSE) -f deploy/compose.yaml logs
+	$(compose) logs
+
+cli: ## run fairlead among them, as an operator: make cli ARGS=status
+	@$(compose) run --rm cli $(ARGS)
 
 clean: ## remove bin/
 	rm -rf $(BIN)

@@ -91,7 +91,7 @@ func (s *settings) check() error {
 	if _, err := s.loadKeys(); err != nil {
 		return err
 	}
-	return errors.Join(s.Access.Check(), s.gateway.Check())
+	return errors.Join(s.Check(), s.gateway.Check())
 }
 
 // connect joins NATS, also when that is not there yet.

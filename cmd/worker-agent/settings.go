@@ -53,6 +53,7 @@ func (s *settings) addFlags(f *pflag.FlagSet) {
 	s.Access.AddFlags(f)
 	f.StringVar(&s.namespace, "namespace", "", "namespace of the Fairlead, as the broker has it")
 	f.StringVar(&s.worker, "worker", defaultWorker(), "stable id of this worker: 1 to 64 of A-Z a-z 0-9 _ -")
+	f.Lookup("worker").DefValue = "the host's name" // in the help, where that of one host says nothing
 	f.StringVar(&s.engine, "engine", kinds.Auto, "kind of engine: auto finds out, openai is any other OpenAI-compatible one, mock makes answers up; or "+strings.Join(tellingKinds(), ", "))
 	f.StringVar(&s.engineURL, "engine-url", "http://127.0.0.1:8000", "where the engine is (all but mock)")
 	f.StringVar(&s.engineMetricsURL, "engine-metrics-url", "", "where the engine tells its load, when that is not its URL, such as Triton's port 8002 (all but mock)")

@@ -96,5 +96,9 @@ func ConfigCommand(addFlags func(*cobra.Command), check func() error) *cobra.Com
 		},
 	}
 	addFlags(cmd)
+	cmd.AddCommand(&cobra.Command{
+		Use: "keys", Short: "List every setting with its default, as a table of Markdown", Args: cobra.NoArgs,
+		RunE: func(child *cobra.Command, _ []string) error { return WriteKeys(child.OutOrStdout(), cmd.LocalFlags()) },
+	})
 	return cmd
 }

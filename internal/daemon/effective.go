@@ -52,6 +52,23 @@ func WriteEffective(w io.Writer, flags *pflag.FlagSet) error {
 	return failed
 }
 
+// WriteKeys writes a table of Markdown with every setting: its key (the flag without its
+// dashes), its default and what it means.
+func WriteKeys(w io.Writer, flags *pflag.FlagSet) error {
+	_, failed := fmt.Fprint(w, "| key | default | meaning |\n|---|---|---|\n")
+	flags.VisitAll(func(f *pflag.Flag) {
+		if failed != nil || f.Name == configFlag || f.Name == "help" || f.Hidden {
+			return
+		}
+		value := ""
+		if def := strings.Trim(f.DefValue, "[]"); def != "" {
+			value = "`" + def + "`"
+		}
+		_, failed = fmt.Fprintf(w, "| `%s` | %s | %s |\n", f.Name, value, strings.ReplaceAll(f.Usage, "|", "\\|"))
+	})
+	return failed
+}
+
 func trimNewline(b []byte) []byte {
 	for len(b) > 0 && b[len(b)-1] == '\n' {
 		b = b[:len(b)-1]
