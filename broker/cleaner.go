@@ -20,6 +20,8 @@ type cleaner struct {
 	b    *Broker
 	wake chan struct{}
 
+	behind int // rounds in a row in which REQ's leader had nothing as new as a report; of the rounds' goroutine
+
 	mu      sync.Mutex
 	reqs    window
 	purged  uint64 // REQ holds nothing below
@@ -40,6 +42,7 @@ const (
 	stuckPause  = time.Second           // after so long without progress, single deletes are worth it
 	looseBatch  = 4096                  // so many scattered requests are worth it at once
 	deleteLanes = 8                     // single deletes under way
+	mostBehind  = 10                    // rounds that an elected leader may take to show all that was acknowledged
 )
 
 func newCleaner(b *Broker) *cleaner {
@@ -273,9 +276,16 @@ func (c *cleaner) askUnknown(ctx context.Context) error {
 		return nil
 	}
 	_, err := c.b.store.LeaderGet(ctx, c.b.cfg.Names.StreamREQ(), first.id)
+	if errors.Is(err, store.ErrBehind) {
+		if c.behind++; c.behind < mostBehind {
+			return nil // a leader that has just been elected; a later round asks again
+		}
+		err = store.ErrNotFound // nobody ever asked it: whoever reported it made it up
+	}
 	if !errors.Is(err, store.ErrNotFound) {
 		return err // it is there after all, and will be seen
 	}
+	c.behind = 0
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.reports[0].free = true

@@ -94,7 +94,7 @@ func (t *term) cancelLater(ctx context.Context, m *nats.Msg, id uint64) {
 			}
 			t.respond(m, wire.CancelReply{ID: id, Outcome: wire.CancelDone}) // deleted while it was waited for
 		})
-	case errors.Is(err, store.ErrNotFound):
+	case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrBehind):
 		t.respond(m, wire.CancelReply{ID: id, Outcome: wire.CancelUnknown})
 	default:
 		t.b.log.Debug().Err(err).Uint64("id", id).Msg("cancel not answered")

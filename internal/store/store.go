@@ -73,10 +73,9 @@ type Message struct {
 
 // Get reads a message by its sequence: first from any replica, and when that
 // one has no such message, from the stream's leader. Only the leader is
-// believed about absence: the error is then ErrNotFound.
+// believed about absence: the errors are then those of LeaderGet.
 func (s *Store) Get(ctx context.Context, stream string, seq uint64) (Message, error) {
-	m, err := s.directGet(ctx, stream, seq)
-	if err == nil {
+	if m, err := s.directGet(ctx, stream, seq); err == nil {
 		return m, nil
 	}
 	return s.LeaderGet(ctx, stream, seq)
@@ -125,10 +124,14 @@ type getResponse struct {
 	} `json:"message"`
 }
 
-// LeaderGet reads a message by its sequence from the stream's leader. A missing
-// message is ErrNotFound.
+// LeaderGet reads a message by its sequence from the stream's leader. One that was
+// removed is ErrNotFound, one that is newer than all that the leader has ErrBehind.
 func (s *Store) LeaderGet(ctx context.Context, stream string, seq uint64) (Message, error) {
-	return s.leaderGet(ctx, stream, seqRequest{Seq: seq})
+	m, err := s.leaderGet(ctx, stream, seqRequest{Seq: seq})
+	if errors.Is(err, ErrNotFound) {
+		return s.confirmAbsent(ctx, stream, seq)
+	}
+	return m, err
 }
 
 // LeaderLast reads the last message on a subject from the stream's leader. A
@@ -173,7 +176,8 @@ type Range struct {
 	First, Last uint64 // sequences; First = Last + 1 when empty
 	Messages    uint64
 	Bytes       uint64
-	MaxBytes    int64 // that it may have; -1 for no limit
+	MaxBytes    int64  // that it may have; -1 for no limit
+	Leader      string // name of the server; "" without a cluster
 }
 
 // Range asks the leader of a stream for its first and last sequence and its size.
@@ -189,6 +193,9 @@ func (s *Store) Range(ctx context.Context, stream string) (Range, error) {
 		Config struct {
 			MaxBytes int64 `json:"max_bytes"`
 		} `json:"config"`
+		Cluster struct {
+			Leader string `json:"leader"`
+		} `json:"cluster"`
 	}
 	if err := s.call(ctx, "STREAM.INFO."+stream, nil, &resp); err != nil {
 		return Range{}, fmt.Errorf("info of %s: %w", stream, err)
@@ -197,7 +204,7 @@ func (s *Store) Range(ctx context.Context, stream string) (Range, error) {
 		return Range{}, fmt.Errorf("info of %s: %w", stream, resp.Error)
 	}
 	st := resp.State
-	return Range{First: st.First, Last: st.Last, Messages: st.Messages, Bytes: st.Bytes, MaxBytes: resp.Config.MaxBytes}, nil
+	return Range{First: st.First, Last: st.Last, Messages: st.Messages, Bytes: st.Bytes, MaxBytes: resp.Config.MaxBytes, Leader: resp.Cluster.Leader}, nil
 }
 
 // Delete removes one message; one that is already gone is no error. The answer

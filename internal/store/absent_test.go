@@ -1,0 +1,134 @@
+package store_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"go.uber.org/goleak"
+
+	"fairlead/internal/store"
+	"fairlead/wire"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func connected(t *testing.T) *nats.Conn {
+	t.Helper()
+	srv, err := server.NewServer(&server.Options{DontListen: true, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true})
+	must(t, err)
+	go srv.Start()
+	t.Cleanup(func() { srv.Shutdown(); srv.WaitForShutdown() })
+	if !srv.ReadyForConnections(30 * time.Second) {
+		t.Fatal("the server does not start")
+	}
+	nc, err := nats.Connect("", nats.InProcessServer(srv))
+	must(t, err)
+	t.Cleanup(nc.Close)
+	return nc
+}
+
+// TestAbsence, of a real stream: what was removed is not found, what never was is
+// beyond the last.
+func TestAbsence(t *testing.T) {
+	nc := connected(t)
+	st, err := store.Open(nc, wire.Names{})
+	must(t, err)
+	must(t, st.Ensure(t.Context(), store.Options{}))
+	var ids []uint64
+	for range 3 {
+		ack, err := st.JS.Publish(t.Context(), "req.a", []byte("x"))
+		must(t, err)
+		ids = append(ids, ack.Sequence)
+	}
+	must(t, st.Delete(t.Context(), "REQ", ids[1]))
+	must(t, st.Delete(t.Context(), "REQ", ids[1]))
+	for id, want := range map[uint64]error{ids[0]: nil, ids[1]: store.ErrNotFound, ids[2]: nil, ids[2] + 1: store.ErrBehind} {
+		if _, err := st.Get(t.Context(), "REQ", id); !errors.Is(err, want) {
+			t.Errorf("get %d: %v, want %v", id, err, want)
+		}
+	}
+	must(t, st.PurgeBelow(t.Context(), "REQ", ids[2]+1))
+	if _, err := st.Get(t.Context(), "REQ", ids[2]); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("of an empty stream: %v", err)
+	}
+}
+
+// fresh is what an elected leader answers: another one at each question, as clusters
+// showed it after the death of a leader. It stands in for JetStream under a name of its
+// own, since no election can be had at will.
+type fresh struct {
+	Found  bool   // the message is there
+	Last   uint64 // in the stream
+	Leader string
+}
+
+func (f fresh) info() map[string]any {
+	return map[string]any{"state": map[string]any{"last_seq": f.Last}, "cluster": map[string]any{"leader": f.Leader}}
+}
+
+func (f fresh) get() map[string]any {
+	if !f.Found {
+		return map[string]any{"error": map[string]any{"code": 404, "err_code": 10037, "description": "no message found"}}
+	}
+	return map[string]any{"message": map[string]any{"subject": "req.a", "seq": 7}}
+}
+
+// TestElectedLeader: a leader that does not show yet what its predecessor acknowledged
+// is not believed that it is gone.
+func TestElectedLeader(t *testing.T) {
+	nc := connected(t)
+	for name, tc := range map[string]struct {
+		answers []fresh
+		want    error
+		says    string
+	}{
+		"removed":                {[]fresh{{}, {Last: 9, Leader: "a"}, {}, {Last: 9, Leader: "a"}}, store.ErrNotFound, ""},
+		"not taken in":           {[]fresh{{}, {Last: 6, Leader: "a"}}, store.ErrBehind, "whose last is 6"},
+		"taken in since":         {[]fresh{{}, {Last: 7, Leader: "a"}, {Found: true}}, nil, ""},
+		"another leads":          {[]fresh{{}, {Last: 9, Leader: "a"}, {}, {Last: 9, Leader: "b"}}, nil, `from "a" to "b"`},
+		"there in the first try": {[]fresh{{Found: true}}, nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			next := 0
+			answer := func(m *nats.Msg) {
+				f := tc.answers[min(next, len(tc.answers)-1)]
+				next++
+				body := f.get()
+				if strings.Contains(m.Subject, "INFO") {
+					body = f.info()
+				}
+				data, err := json.Marshal(body)
+				if err != nil {
+					t.Error(err)
+				}
+				if err := m.Respond(data); err != nil {
+					t.Error(err)
+				}
+			}
+			sub, err := nc.Subscribe("elected.STREAM.>", answer)
+			must(t, err)
+			defer func() { must(t, sub.Unsubscribe()) }()
+			st, err := store.OpenAs(nc, wire.Names{}, "elected")
+			must(t, err)
+			_, err = st.LeaderGet(t.Context(), "REQ", 7)
+			if tc.says == "" && !errors.Is(err, tc.want) || tc.says != "" && (err == nil || !strings.Contains(err.Error(), tc.says) || errors.Is(err, store.ErrNotFound)) {
+				t.Errorf("got %v, want %v %s", err, tc.want, tc.says)
+			}
+			if next != len(tc.answers) {
+				t.Errorf("%d questions, want %d", next, len(tc.answers))
+			}
+		})
+	}
+}
