@@ -54,7 +54,20 @@ func randomWorld(t testing.TB, seed uint64) Config {
 		at += time.Duration(rng.ExpFloat64() * float64(100*time.Millisecond))
 		cfg.Requests = append(cfg.Requests, randomRequest(rng, at, classes))
 	}
+	if pick(3) {
+		twoModels(rng, &cfg)
+	}
 	return cfg
+}
+
+// twoModels has workers serve one model or both, and requests name one, or none.
+func twoModels(rng *rand.Rand, cfg *Config) {
+	for i := range cfg.Workers {
+		cfg.Workers[i].Engine.Models = [][]string{{"m"}, {"n"}, {"m", "n"}}[rng.IntN(3)]
+	}
+	for i := range cfg.Requests {
+		cfg.Requests[i].Model = []string{"m", "n", "m", "n", ""}[rng.IntN(5)]
+	}
 }
 
 func randomWorker(rng *rand.Rand, i int) Worker {
