@@ -211,6 +211,17 @@ func (b *book) beat(h *wire.Heartbeat, at int64) {
 	b.write(w)
 }
 
+// lacks reports whether the headers of a request are missing that must have been
+// stored since the recording began.
+func (b *book) lacks() bool {
+	for id, p := range b.open {
+		if !p.arrived && b.first != 0 && id > b.first {
+			return true
+		}
+	}
+	return false
+}
+
 // settle writes a request whose arrival and end are known.
 func (b *book) settle(p *page) {
 	if p.arrived && p.ended {

@@ -187,10 +187,31 @@ func (r *recorder) loop(ctx context.Context) error {
 				r.err = err
 			}
 		case <-ctx.Done():
+			r.linger()
 			return nil
 		}
 		if r.err != nil {
 			return fmt.Errorf("write the recording: %w", r.err)
+		}
+	}
+}
+
+// lingerFor is how long headers may lag behind a claim when the recording ends.
+const lingerFor = time.Second
+
+// linger waits a moment for the headers of requests that are known by their claims.
+func (r *recorder) linger() {
+	late := time.NewTimer(lingerFor)
+	defer late.Stop()
+	for len(r.heard) > 0 {
+		r.hear(<-r.heard, r.now())
+	}
+	for r.book.lacks() {
+		select {
+		case q := <-r.asked:
+			r.take(&q)
+		case <-late.C:
+			return
 		}
 	}
 }
