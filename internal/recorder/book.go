@@ -14,7 +14,7 @@ import (
 type book struct {
 	write   func(line any)
 	open    map[uint64]*page
-	first   uint64 // id of the oldest request that has arrived; 0 none
+	before  uint64 // id of the last request that was stored before the recording began
 	order   uint64 // hand-outs so far
 	epoch   uint64 // highest of a leader
 	workers map[string]trace.RecordedWorker
@@ -83,9 +83,6 @@ func (b *book) unreadable(id uint64) {
 
 // arrived takes in a message of REQ.
 func (b *book) arrived(id uint64, at int64, q *wire.Request) {
-	if b.first == 0 || id < b.first {
-		b.first = id
-	}
 	if b.closed(id) {
 		return
 	}
@@ -215,7 +212,7 @@ func (b *book) beat(h *wire.Heartbeat, at int64) {
 // stored since the recording began.
 func (b *book) lacks() bool {
 	for id, p := range b.open {
-		if !p.arrived && b.first != 0 && id > b.first {
+		if !p.arrived && id > b.before {
 			return true
 		}
 	}
@@ -244,7 +241,7 @@ func (b *book) close() {
 			b.count.Written++
 			b.count.Open++
 			b.write(p.Recorded)
-		case b.first != 0 && p.ID > b.first:
+		case p.ID > b.before:
 			b.count.Missed++
 		}
 	}

@@ -14,6 +14,7 @@ import (
 func TestBook(t *testing.T) {
 	var lines []any
 	b := newBook(func(line any) { lines = append(lines, line) })
+	b.before = 9
 	request := wire.Request{Class: "premium", Input: 512, Cached: 12, MaxOutput: 16, Tenant: "t", Worker: "gpu-1", Pin: wire.PinPrefer, Rank: 2, Require: []string{"big"}, Retry: wire.RetryNever}
 	first := wire.Claim{ID: 10, Attempt: 1, Epoch: 4}
 	second := wire.Claim{ID: 10, Attempt: 2, Epoch: 4}

@@ -93,6 +93,7 @@ func (r *recorder) clock(ctx context.Context) error {
 			return fmt.Errorf("ask the store for its time: %w", err)
 		}
 		took := time.Since(asked)
+		r.book.before = s.CachedInfo().State.LastSeq
 		if i == 0 || took < best {
 			best, r.offset = took, s.CachedInfo().TimeStamp.Sub(asked.Add(took/2))
 		}
