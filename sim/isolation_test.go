@@ -65,7 +65,7 @@ policy_classes: [{name: all, policy_family: all, cache_bucket: all, quantum: 102
 
 const (
 	islandRate = 3000 // tokens a second, of one slot
-	islandTime = 1200 * time.Second
+	islandTime = 700 * time.Second
 )
 
 // premiumP99 is the p99 of the time to the first token of premium, in seconds. What

@@ -188,7 +188,7 @@ func TestWorkers(t *testing.T) {
 		t.Fatalf("%d workers, met %v, with one less %+v", r.Workers, r.Met, r.Fewer)
 	}
 	var got bytes.Buffer
-	if err := errors.Join(r.WriteText(&got), r.WritePolicy(&got), r.WriteJSON(&got)); err != nil {
+	if err := errors.Join(r.WriteText(&got), r.WritePolicy(&got)); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join("testdata", "workers.txt")
