@@ -123,7 +123,7 @@ func config(t *testing.T, texts ...string) Config {
 	return Config{
 		File: "policy.yaml", Text: text, Goals: goals(t, texts...), Quanta: true, Check: 5,
 		Study: &whatif.Study{
-			Fleet: []whatif.Group{{Count: 2, Slots: 16}}, Seeds: 3, Hop: time.Millisecond,
+			Fleet: []whatif.Group{{Count: 2, Slots: 16}}, Seeds: 2, Hop: time.Millisecond,
 			Traffic: whatif.Traffic{Sources: []*whatif.Source{src}, Block: time.Minute},
 		},
 	}
