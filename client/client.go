@@ -224,7 +224,7 @@ func (c *Client) listen(p *Pending) error {
 	case closed:
 		return ErrClosed
 	case taken:
-		return fmt.Errorf("listen on %s: this client does so already; want one reader for each request", p.subject)
+		return fmt.Errorf("listen on %s: %w", p.subject, ErrListening)
 	}
 	sub, err := c.nc.ChanSubscribe(p.subject, c.msgs)
 	if err != nil {

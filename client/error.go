@@ -12,6 +12,10 @@ import (
 // connection ended for good, before there was an outcome.
 var ErrClosed = errors.New("closed before the request had an outcome")
 
+// ErrListening says that this client reads the result already: want one reader at
+// a time.
+var ErrListening = errors.New("this client does so already; want one reader for each request")
+
 // Error is how a request ended that has no result, or why it was not taken.
 type Error struct {
 	Reason     wire.Reason

@@ -26,6 +26,13 @@ func (c *call) ask() error {
 	if err != nil {
 		return err
 	}
+	async, err := c.flag(headerAsync)
+	if err != nil {
+		return err
+	}
+	if req.Stored = async; async {
+		req.IdempotencyKey = c.r.Header.Get(headerOnce)
+	}
 	if err := c.models.check(c.ctx(), c.client, p.Model); err != nil {
 		return err
 	}
@@ -36,6 +43,9 @@ func (c *call) ask() error {
 	body, req.Body = nil, nil
 	_ = body // the answer may take long: nothing of the prompt is kept meanwhile
 	c.releaseBody()
+	if async {
+		return c.accepted(pending)
+	}
 	return c.follow(pending, p.Stream)
 }
 

@@ -97,6 +97,8 @@ func (g *Gateway) Handler() http.Handler {
 	}
 	mux.Handle("GET /v1/models", g.handle("/v1/models", (*call).listModels))
 	mux.Handle("GET /v1/models/{id...}", g.handle("/v1/models", (*call).getModel))
+	mux.Handle("GET "+asyncPath+"/{id}", g.handle(asyncPath, (*call).getAsync))
+	mux.Handle("DELETE "+asyncPath+"/{id}", g.handle(asyncPath, (*call).cancelAsync))
 	mux.Handle("/", g.handle("other", (*call).unknown))
 	return mux
 }

@@ -17,12 +17,14 @@ const (
 	headerPrefix = "X-Fairlead-"
 	headerClass  = headerPrefix + "Class"
 	headerOther  = "X-Dynamo-Meta-Policy-Class"
+	headerAsync  = headerPrefix + "Async"
+	headerOnce   = "Idempotency-Key"
 	headerQueue  = headerPrefix + "Queue"
 	headerTenant = headerPrefix + "Tenant"
 )
 
 // own are the headers that are the gateway's, with the prefix.
-var own = []string{headerClass, headerQueue}
+var own = []string{headerClass, headerAsync, headerQueue}
 
 // open are the request headers that every client may set, with "x-" before them;
 // reserved those that need a trusted key, where there are keys.

@@ -1,0 +1,111 @@
+package gateway_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"fairlead/gateway"
+)
+
+const asyncPath = "/v1/fairlead/requests/"
+
+// asyncReply is what polling says.
+type asyncReply struct {
+	ID, Status string
+	Response   struct {
+		StatusCode int `json:"status_code"`
+		Body       json.RawMessage
+		Chunks     []json.RawMessage
+	}
+	Error struct{ Code string }
+}
+
+func (r reply) async(t *testing.T) (a asyncReply) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(r.body), &a); err != nil || r.status/100 != 2 {
+		t.Fatalf("%d %s: %v", r.status, r.body, err)
+	}
+	return a
+}
+
+// A request that is asked to be picked up later survives its client and its
+// gateway, and can be polled, waited for, streamed and cancelled.
+func TestAsync(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, twoClasses)
+	stop := r.agent("w1", hanging())
+	one, two := r.gateway(gateway.Config{Class: "regular"}), r.gateway(gateway.Config{Class: "regular", HeadersAfter: time.Millisecond})
+	ask := func(body string) string {
+		t.Helper()
+		got := one.do(http.MethodPost, "/v1/chat/completions", body, "x-fairlead-async: true")
+		a := got.async(t)
+		if got.status != http.StatusAccepted || a.Status != "queued" || got.header.Get("Location") != asyncPath+a.ID {
+			t.Fatalf("%d %v %s", got.status, got.header, got.body)
+		}
+		return a.ID
+	}
+	whole := ask(hello)
+	r.until("it runs", func() bool { return two.do(http.MethodGet, asyncPath+whole, "").async(t).Status == "running" })
+	streamed, gone := ask(streaming(hello)), ask(hello)
+	if a := two.do(http.MethodGet, asyncPath+streamed+"?wait=10ms", "").async(t); a.Status != "queued" {
+		t.Errorf("a request that waits: %+v", a)
+	}
+	if a := two.do(http.MethodDelete, asyncPath+gone, "").async(t); a.Status != "cancelled" {
+		t.Errorf("a cancel: %+v", a)
+	}
+	if a := two.do(http.MethodGet, asyncPath+gone+"?wait=1m", "").async(t); a.Status != "cancelled" || a.Error.Code != "cancelled" || a.Response.StatusCode != 499 {
+		t.Errorf("a cancelled request: %+v", a)
+	}
+	one.abort()
+	<-one.ended
+	stop()
+	r.agent("w2", quick())
+	if a := two.do(http.MethodGet, asyncPath+whole+"?wait=60", "").async(t); a.Status != "completed" || a.Response.StatusCode != 200 || !strings.Contains(string(a.Response.Body), "the line ran out") {
+		t.Errorf("a completed request: %+v", a)
+	}
+	got := two.do(http.MethodGet, asyncPath+streamed, "", "Accept: text/event-stream")
+	if got.status != 200 || lastData(got.body) != "[DONE]" || strings.Count(got.body, "data: {") != 5 {
+		t.Errorf("a streamed result: %d %q", got.status, got.body)
+	}
+	if a := two.do(http.MethodGet, asyncPath+streamed, "").async(t); a.Status != "completed" || len(a.Response.Chunks) != 5 {
+		t.Errorf("a streamed result, polled: %+v", a)
+	}
+	for _, id := range []string{"7", "0", "x", whole + "-00"} {
+		if got := two.do(http.MethodGet, asyncPath+id, ""); got.status != 404 || got.errorOf(t).Code != "not_found" {
+			t.Errorf("%s: %d %s", id, got.status, got.body)
+		}
+	}
+	if got := two.do(http.MethodGet, asyncPath+whole+"?wait=long", ""); got.status != 400 {
+		t.Errorf("a wait that is none: %d %s", got.status, got.body)
+	}
+}
+
+// Only the key that asked can see or cancel a request.
+func TestAsyncKeys(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, twoClasses)
+	r.agent("w1", quick())
+	g := r.gateway(gateway.Config{Class: "regular", Keys: parseKeys(t, `keys: [{name: a, key: sk-a-secret}, {name: b, key: sk-b-secret}]`)})
+	const a, b = "Authorization: Bearer sk-a-secret", "Authorization: Bearer sk-b-secret"
+	once := func() string {
+		return g.do(http.MethodPost, "/v1/chat/completions", hello, a, "x-fairlead-async: true", "Idempotency-Key: order-17").async(t).ID
+	}
+	id := once()
+	if again := once(); again != id {
+		t.Errorf("asked again with the same key: %s and %s", id, again)
+	}
+	if got := g.do(http.MethodGet, asyncPath+id+"?wait=1m", "", a); got.async(t).Status != "completed" {
+		t.Errorf("its own: %d %s", got.status, got.body)
+	}
+	number, _, _ := strings.Cut(id, "-")
+	for _, path := range []string{asyncPath + id, asyncPath + number} {
+		for _, method := range []string{http.MethodGet, http.MethodDelete} {
+			if got := g.do(method, path, "", b); got.status != 404 {
+				t.Errorf("%s %s of another key: %d %s", method, path, got.status, got.body)
+			}
+		}
+	}
+}
