@@ -75,7 +75,7 @@ func (p *Pending) attach() error {
 func (p *Pending) catchUp(ctx context.Context) error {
 	p.mu.Lock()
 	late := p.late
-	due := p.stored && !p.asm.ended() && (p.missed || late || p.asm.behind() && p.reader.again.IsZero())
+	due := p.stored && !p.asm.ended() && (p.missed || late || p.asm.behind() && (p.reader.tries == 0 || p.reader.again.IsZero()))
 	if due {
 		p.missed, p.asm.reading = false, true
 	}

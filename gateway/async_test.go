@@ -63,7 +63,7 @@ func TestAsync(t *testing.T) {
 	<-one.ended
 	stop()
 	r.agent("w2", quick())
-	if a := two.do(http.MethodGet, asyncPath+whole+"?wait=60", "").async(t); a.Status != "completed" || a.Response.StatusCode != 200 || !strings.Contains(string(a.Response.Body), "the line ran out") {
+	if a := two.do(http.MethodGet, asyncPath+whole+"?wait=60", "").async(t); a.Status != "completed" || a.Response.StatusCode != http.StatusOK || !strings.Contains(string(a.Response.Body), "the line ran out") {
 		t.Errorf("a completed request: %+v", a)
 	}
 	got := two.do(http.MethodGet, asyncPath+streamed, "", "Accept: text/event-stream")

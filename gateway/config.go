@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
+	"fairlead/gateway/batch"
 	"fairlead/gateway/keys"
 	"fairlead/wire"
 )
@@ -51,6 +52,10 @@ type Config struct {
 	HeadersAfter time.Duration
 	// KeepAlive is the time between comments while a stream waits. Default 15 s.
 	KeepAlive time.Duration
+
+	// Batches are the limits of the batch API; NoBatches turns that off.
+	Batches   batch.Limits
+	NoBatches bool
 
 	// Metrics takes the gateway's metrics; nil keeps them to itself.
 	Metrics prometheus.Registerer
@@ -102,6 +107,9 @@ func (c Config) validate() error {
 		if f.n < 1 {
 			return fmt.Errorf("%s: %d; want at least 1", f.name, f.n)
 		}
+	}
+	if err := c.Batches.Check(); err != nil {
+		return err
 	}
 	if c.BodyMemory < c.MaxBody {
 		return fmt.Errorf("body memory: %d bytes; want at least the max body, %d", c.BodyMemory, c.MaxBody)

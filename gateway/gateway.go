@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"fairlead/client"
+	"fairlead/gateway/batch"
 	"fairlead/gateway/keys"
 	"fairlead/wire"
 )
@@ -22,6 +23,8 @@ type Gateway struct {
 	client   *client.Client
 	keys     atomic.Pointer[keys.Set]
 	limits   *keys.Limits
+	batches  *batch.Store
+	runner   *batch.Runner
 	models   models
 	paces    paces
 	metrics  *metrics
@@ -66,6 +69,13 @@ func New(cfg Config) (*Gateway, error) {
 	}
 	g.life, g.end = context.WithCancelCause(context.Background())
 	g.SetKeys(cfg.Keys)
+	if g.batches, err = batch.NewStore(cfg.Conn, cfg.Namespace, cfg.APIPrefix, cfg.Batches); err != nil {
+		return nil, fmt.Errorf("gateway: %w", err)
+	}
+	g.runner = batch.NewRunner(batch.Config{
+		Store: g.batches, Client: c, Prepare: g.prepareLine, Describe: describeLine, Log: cfg.Log,
+		Lines: m.line, Running: func(n int) { m.batches.Set(float64(n)) },
+	})
 	return g, nil
 }
 
@@ -76,6 +86,14 @@ func (g *Gateway) SetKeys(s *keys.Set) { g.keys.Store(s) }
 func (g *Gateway) Close() {
 	g.end(errLeaving)
 	g.client.Close()
+}
+
+// Run runs batches until ctx ends, and hands those that are not done to other
+// gateways.
+func (g *Gateway) Run(ctx context.Context) {
+	if !g.cfg.NoBatches {
+		g.runner.Run(ctx)
+	}
 }
 
 // Ready says why the gateway should get no requests now.
@@ -99,6 +117,9 @@ func (g *Gateway) Handler() http.Handler {
 	mux.Handle("GET /v1/models/{id...}", g.handle("/v1/models", (*call).getModel))
 	mux.Handle("GET "+asyncPath+"/{id}", g.handle(asyncPath, (*call).getAsync))
 	mux.Handle("DELETE "+asyncPath+"/{id}", g.handle(asyncPath, (*call).cancelAsync))
+	if !g.cfg.NoBatches {
+		g.handleBatches(mux)
+	}
 	mux.Handle("/", g.handle("other", (*call).unknown))
 	return mux
 }

@@ -20,6 +20,8 @@ type metrics struct {
 	bodyBytes  prometheus.Gauge
 	abandoned  prometheus.Counter
 	counting   prometheus.Histogram
+	batches    prometheus.Gauge
+	lines      *prometheus.CounterVec
 }
 
 func newMetrics(reg prometheus.Registerer) (*metrics, error) {
@@ -46,9 +48,11 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 		bodyBytes:  prometheus.NewGauge(gauge("body_bytes", "Memory that bodies of requests take.")),
 		abandoned:  prometheus.NewCounter(counter("abandoned_total", "Requests that were cancelled because their client left or read too slowly.")),
 		counting:   prometheus.NewHistogram(histogram("count_seconds", "Time to read a body and count its tokens.", quick)),
+		batches:    prometheus.NewGauge(gauge("batches", "Batches that run here.")),
+		lines:      prometheus.NewCounterVec(counter("batch_lines_total", "Lines of batches that got a result here: ok, error."), []string{"result"}),
 	}
 	for _, c := range []prometheus.Collector{
-		m.requests, m.errors, m.inFlight, m.streams, m.firstChunk, m.seconds, m.tokens, m.bytes, m.bodyBytes, m.abandoned, m.counting,
+		m.requests, m.errors, m.inFlight, m.streams, m.firstChunk, m.seconds, m.tokens, m.bytes, m.bodyBytes, m.abandoned, m.counting, m.batches, m.lines,
 	} {
 		if err := reg.Register(c); err != nil {
 			return nil, fmt.Errorf("metrics: %w", err)
@@ -61,4 +65,13 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 func (m *metrics) timed(h prometheus.Observer) func() {
 	start := time.Now()
 	return func() { h.Observe(time.Since(start).Seconds()) }
+}
+
+// line counts a line of a batch.
+func (m *metrics) line(ok bool) {
+	result := "error"
+	if ok {
+		result = "ok"
+	}
+	m.lines.WithLabelValues(result).Inc()
 }

@@ -17,7 +17,7 @@ func TestMetricsDocument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, v := range []*prometheus.CounterVec{m.errors, m.tokens, m.bytes} {
+	for _, v := range []*prometheus.CounterVec{m.errors, m.tokens, m.bytes, m.lines} {
 		v.WithLabelValues("x")
 	}
 	m.requests.WithLabelValues("x", "200")

@@ -172,8 +172,14 @@ func (r *rig) gateway(cfg gateway.Config) *served {
 	abort, doAbort := context.WithCancel(context.Background())
 	stop, doStop := context.WithCancel(abort)
 	s := &served{Gateway: g, t: r.t, url: "http://" + srv.Addr(), stop: doStop, abort: doAbort, ended: make(chan struct{})}
+	batches := make(chan struct{})
+	go func() {
+		defer close(batches)
+		g.Run(stop)
+	}()
 	go func() {
 		defer close(s.ended)
+		defer func() { <-batches }()
 		if err := srv.Run(stop, abort); err != nil {
 			r.t.Error(err)
 		}

@@ -87,6 +87,7 @@ func run(stop, abort context.Context, s *settings, stderr io.Writer) error {
 	log.Info().Stringer("build", buildinfo.Get()).Str("listen", api.Addr()).Str("http", s.HTTP).
 		Str("nats", daemon.Redact(s.natsURL)).Msg("gateway starts")
 	group.Go(func() error { s.reloads(stop, g, log); return nil })
+	group.Go(func() error { g.Run(stop); return nil })
 	group.Go(func() error {
 		defer endServing()
 		return api.Run(stop, abort)

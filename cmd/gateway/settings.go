@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"fairlead/gateway"
+	"fairlead/gateway/batch"
 	"fairlead/gateway/keys"
 	"fairlead/internal/access"
 	"fairlead/internal/daemon"
@@ -53,6 +54,16 @@ func (s *settings) addFlags(f *pflag.FlagSet) {
 	f.DurationVar(&g.WriteTimeout, "write-timeout", 30*time.Second, "how long one write to a client may take")
 	f.DurationVar(&g.IdleTimeout, "idle-timeout", 2*time.Minute, "how long a connection may stay open without a request")
 	f.DurationVar(&g.HeadersAfter, "headers-after", 2*time.Second, "how long a stream waits for its first chunk before its headers are sent")
+	l, d := &g.Batches, batch.Limits{}.WithDefaults()
+	f.BoolVar(&g.NoBatches, "no-batches", false, "serve no files and batches, and create no buckets for them")
+	f.Int64Var(&l.FileBytes, "file-max-bytes", d.FileBytes, "largest input file of a batch")
+	f.Int64Var(&l.AllFiles, "files-max-bytes", d.AllFiles, "most bytes of all files; reserved on the disk when the first file comes")
+	f.Int64Var(&l.AllLines, "batch-results-max-bytes", d.AllLines, "most bytes of results of running batches; reserved as well")
+	f.DurationVar(&l.Keep, "files-max-age", d.Keep, "how long files and batches are kept")
+	f.IntVar(&l.Lines, "batch-max-lines", d.Lines, "most lines of a batch")
+	f.IntVar(&l.Window, "batch-window", d.Window, "lines of one batch that are asked at once")
+	f.IntVar(&l.Batches, "batch-runs", d.Batches, "batches that this gateway runs at once")
+	f.IntVar(&l.Replicas, "replicas", d.Replicas, "replicas of the buckets for files and batches, when this gateway creates them: 1, 3 or 5")
 	f.DurationVar(&g.KeepAlive, "keep-alive", 15*time.Second, "time between comments while a stream waits")
 }
 

@@ -1,0 +1,245 @@
+package batch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"fairlead/client"
+	"fairlead/wire"
+)
+
+// state is what is written down of a line.
+type state struct {
+	ID   uint64          `json:"id,omitempty"`  // of its request
+	Try  int             `json:"try,omitempty"` // how often it was asked before
+	Done bool            `json:"done,omitempty"`
+	OK   bool            `json:"ok,omitempty"`
+	Out  json.RawMessage `json:"out,omitempty"` // its line of the result
+}
+
+// asking is a line that is to be asked.
+type asking struct {
+	n        int
+	text     []byte
+	endpoint string
+	options  Options
+	state    state
+}
+
+// outLine is a line of a file of results, as OpenAI has it.
+type outLine struct {
+	ID       string       `json:"id"`
+	CustomID string       `json:"custom_id"`
+	Response *outResponse `json:"response"`
+	Error    *outError    `json:"error"`
+}
+
+type outResponse struct {
+	StatusCode int             `json:"status_code"`
+	RequestID  string          `json:"request_id"`
+	Body       json.RawMessage `json:"body"`
+}
+
+type outError struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+func lineKey(id string, n int) string { return id + "." + strconv.Itoa(n) }
+
+const (
+	busyWait  = time.Second     // before asking again, when nobody says how long
+	busyMax   = time.Minute     // the longest of these waits
+	maxLost   = 5               // how often a lost result is asked for again
+	stopGrace = 5 * time.Second // for cancelling a line's request
+)
+
+// line takes a line to its result, unless ctx ends first.
+func (x *run) line(ctx context.Context, a asking) {
+	var l line
+	if err := json.Unmarshal(a.text, &l); err != nil {
+		return // it was checked: the file is not what it was, and the batch ends without it
+	}
+	req, err := x.Prepare(a.endpoint, l.Body, a.options)
+	if err != nil {
+		x.finish(ctx, a.n, x.failure(&a, l.CustomID, err))
+		return
+	}
+	req.Stored = true
+	for ctx.Err() == nil {
+		res, err := x.attempt(ctx, &a, req)
+		wait, again := x.again(&a, err)
+		switch {
+		case err == nil:
+			x.finish(ctx, a.n, x.success(&a, l.CustomID, res))
+			return
+		case ctx.Err() != nil:
+			x.stopLine(ctx, a.state.ID)
+			return
+		case !again:
+			x.finish(ctx, a.n, x.failure(&a, l.CustomID, err))
+			return
+		}
+		sleep(ctx, wait)
+	}
+}
+
+// attempt asks the line, or takes up what was asked before, and waits for the result.
+func (x *run) attempt(ctx context.Context, a *asking, req client.Request) (*client.Result, error) {
+	var p *client.Pending
+	var err error
+	if a.state.ID == 0 {
+		req.IdempotencyKey = fmt.Sprintf("batch.%s.%d.%d", x.id, a.n, a.state.Try)
+		if p, err = x.Client.Submit(ctx, req); err != nil {
+			return nil, err
+		}
+		a.state.ID = p.ID
+		x.write(ctx, a.n, a.state)
+	} else if p, err = x.Client.Await(ctx, a.state.ID); err != nil {
+		return nil, err
+	}
+	defer p.Close()
+	return p.Result(ctx)
+}
+
+// again says whether a line is worth another try, and after how long: it is when
+// it was not taken, or its result was lost.
+func (x *run) again(a *asking, err error) (wait time.Duration, again bool) {
+	var e *client.Error
+	switch {
+	case err == nil:
+		return 0, false
+	case !errors.As(err, &e):
+		return busyWait, true // the store does not answer now
+	case e.Reason == wire.QueueFull || e.Reason == wire.Displaced:
+		a.state = state{Try: a.state.Try + 1}
+		return max(busyWait, min(e.RetryAfter, busyMax)), true
+	case e.Reason == wire.ResultLost && a.state.Try < maxLost:
+		a.state = state{Try: a.state.Try + 1}
+		return 0, true
+	}
+	return 0, false
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// stopLine cancels a line's request when its batch was cancelled or has expired.
+// When only this gateway leaves, the next one takes the request up.
+func (x *run) stopLine(ctx context.Context, id uint64) {
+	cause := context.Cause(ctx)
+	if id == 0 || !errors.Is(cause, errCancelled) && !errors.Is(cause, errExpired) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGrace)
+	defer cancel()
+	if _, err := x.Client.Cancel(ctx, id); err != nil {
+		x.Log.Debug().Err(err).Uint64("id", id).Msg("a line of a batch that ends goes on")
+	}
+}
+
+func (x *run) success(a *asking, customID string, res *client.Result) state {
+	body := json.RawMessage(res.Body)
+	if !json.Valid(body) {
+		body = encode(string(res.Body))
+	}
+	return state{Done: true, OK: true, Out: x.out(a, customID, &outResponse{StatusCode: http.StatusOK, Body: body}, nil)}
+}
+
+func (x *run) failure(a *asking, customID string, err error) state {
+	status, body, code, message := x.Describe(err)
+	return state{Done: true, Out: x.out(a, customID, &outResponse{StatusCode: status, Body: body}, &outError{Code: code, Message: message})}
+}
+
+func (x *run) out(a *asking, customID string, r *outResponse, e *outError) json.RawMessage {
+	if r != nil {
+		r.RequestID = strconv.FormatUint(a.state.ID, 10)
+	}
+	return encode(outLine{ID: fmt.Sprintf("batch_req_%s_%d", strings.TrimPrefix(x.id, "batch_"), a.n), CustomID: customID, Response: r, Error: e})
+}
+
+// finish writes a result down and counts it. One that is too long for the store is
+// an error instead.
+func (x *run) finish(ctx context.Context, n int, st state) {
+	if limit := x.Store.maxLine(); int64(len(st.Out)) > limit {
+		var o outLine
+		_ = json.Unmarshal(st.Out, &o) // just made
+		o.Response, o.Error = nil, &outError{Code: string(wire.TooLarge), Message: fmt.Sprintf("the answer has more than %d bytes", limit)}
+		st = state{Done: true, Out: encode(o)}
+	}
+	if !x.write(ctx, n, st) {
+		return // it is done again by whoever holds the batch then
+	}
+	x.Lines(st.OK)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.states[n] = state{Done: true, OK: st.OK}
+	x.count(st)
+}
+
+func (x *run) count(st state) {
+	if st.OK {
+		x.counts.Completed++
+	} else {
+		x.counts.Failed++
+	}
+}
+
+// write writes the state of a line down, until that works or ctx ends.
+func (x *run) write(ctx context.Context, n int, st state) bool {
+	for ctx.Err() == nil {
+		if _, err := x.b.lines.Put(ctx, lineKey(x.id, n), encode(st)); err == nil {
+			return true
+		}
+		sleep(ctx, busyWait)
+	}
+	return false
+}
+
+// load reads what is written down of the lines, but for their results.
+func (x *run) load(ctx context.Context) error {
+	w, err := x.b.lines.Watch(ctx, x.id+".>")
+	if err != nil {
+		return fmt.Errorf("read the lines of %s: %w", x.id, err)
+	}
+	defer func() { _ = w.Stop() }() // it ends with its connection as well
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.counts, x.states = Counts{}, map[int]state{}
+	for {
+		select {
+		case e := <-w.Updates():
+			if e == nil { // that was all
+				return nil
+			}
+			x.loaded(e.Key(), e.Value())
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func (x *run) loaded(key string, value []byte) {
+	n, err := strconv.Atoi(key[strings.LastIndexByte(key, '.')+1:])
+	var st state
+	if err != nil || json.Unmarshal(value, &st) != nil {
+		return // nobody of ours wrote it
+	}
+	st.Out = nil
+	x.states[n] = st
+	if st.Done {
+		x.count(st)
+	}
+}

@@ -1,0 +1,134 @@
+package batch
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+)
+
+// line is a request in the input file.
+type line struct {
+	CustomID string          `json:"custom_id"`
+	Method   string          `json:"method"`
+	URL      string          `json:"url"`
+	Body     json.RawMessage `json:"body"`
+}
+
+// segmentBytes is how much of an input file is in memory at once.
+const segmentBytes = 16 << 20
+
+// segment is a piece of an input file: whole lines.
+type segment struct {
+	lines [][]byte
+	next  int64 // where the rest begins
+	last  bool
+}
+
+// segment reads lines from an offset on. The file is opened anew each time: a
+// reader that waits for hours would hold on to the server.
+func (s *Store) segment(ctx context.Context, id string, from int64) (seg segment, err error) {
+	file, err := s.Open(ctx, id)
+	if err != nil {
+		return seg, err
+	}
+	defer file.Close()
+	if _, err := io.CopyN(io.Discard, file, from); err != nil {
+		return seg, fmt.Errorf("read the file %s: %w", id, err)
+	}
+	seg.next = from
+	lines := bufio.NewReaderSize(file, 64<<10)
+	for seg.next < from+segmentBytes {
+		text, err := lines.ReadBytes('\n')
+		seg.next += int64(len(text))
+		if text = bytes.TrimSpace(text); len(text) > 0 {
+			seg.lines = append(seg.lines, text)
+		}
+		if errors.Is(err, io.EOF) {
+			seg.last = true
+			break
+		}
+		if err != nil {
+			return seg, fmt.Errorf("read the file %s: %w", id, err)
+		}
+	}
+	return seg, nil
+}
+
+// each calls f with every line of a file and its number; the first is 1.
+func (s *Store) each(ctx context.Context, id string, f func(n int, text []byte) error) error {
+	for n, from := 0, int64(0); ; {
+		seg, err := s.segment(ctx, id, from)
+		if err != nil {
+			return err
+		}
+		for _, text := range seg.lines {
+			n++
+			if err := f(n, text); err != nil {
+				return err
+			}
+		}
+		if seg.last {
+			return nil
+		}
+		from = seg.next
+	}
+}
+
+// maxProblems is how many problems of an input file are told.
+const maxProblems = 100
+
+// check reads the input of a batch, and counts its lines or says what is wrong.
+func (s *Store) check(ctx context.Context, b *Batch) (total int, problems []Problem, err error) {
+	seen := map[string]bool{}
+	err = s.each(ctx, b.Input, func(n int, text []byte) error {
+		total = n
+		if code, message, param := checkLine(text, b.Endpoint, seen); code != "" && len(problems) < maxProblems {
+			p := Problem{Code: code, Message: message, Line: n}
+			if param != "" {
+				p.Param = &param
+			}
+			problems = append(problems, p)
+		}
+		return nil
+	})
+	switch {
+	case errors.Is(err, ErrNotFound):
+		problems, err = []Problem{{Code: "file_not_found", Message: "the input file has been deleted, or has expired"}}, nil
+	case err == nil && total == 0:
+		problems = []Problem{{Code: "empty_file", Message: "the input file has no lines"}}
+	case total > s.limits.Lines:
+		problems = []Problem{{Code: "too_many_lines", Message: fmt.Sprintf("the input file has %d lines; want at most %d", total, s.limits.Lines)}}
+	}
+	return total, problems, err
+}
+
+func checkLine(text []byte, endpoint string, seen map[string]bool) (code, message, param string) {
+	var l line
+	if err := json.Unmarshal(text, &l); err != nil {
+		return "invalid_json_line", "the line is not a JSON object as it should be: " + err.Error(), ""
+	}
+	var body struct {
+		Stream bool `json:"stream"`
+	}
+	switch {
+	case l.CustomID == "" || len(l.CustomID) > 512:
+		return "invalid_custom_id", "custom_id is missing or too long; want 1 to 512 bytes", "custom_id"
+	case seen[l.CustomID]:
+		return "duplicate_custom_id", fmt.Sprintf("custom_id %q is there twice", l.CustomID), "custom_id"
+	case l.Method != http.MethodPost:
+		return "invalid_method", fmt.Sprintf("method is %q; want POST", l.Method), "method"
+	case l.URL != endpoint:
+		return "mismatched_url", fmt.Sprintf("url is %q; want %s, the batch's endpoint", l.URL, endpoint), "url"
+	case json.Unmarshal(l.Body, &body) != nil:
+		return "invalid_body", "body is missing or no JSON object", "body"
+	case body.Stream:
+		return "invalid_body", "stream is true; a batch has no streams", "body.stream"
+	}
+	seen[l.CustomID] = true
+	return "", "", ""
+}

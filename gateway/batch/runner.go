@@ -1,0 +1,128 @@
+package batch
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nuid"
+	"github.com/rs/zerolog"
+
+	"fairlead/client"
+)
+
+// Prepare makes the request of a line. Its error is the client's to hear.
+type Prepare func(endpoint string, body []byte, o Options) (client.Request, error)
+
+// Describe tells an error in OpenAI's shape, with its status.
+type Describe func(err error) (status int, body []byte, code, message string)
+
+// Config is what a runner needs of its gateway.
+type Config struct {
+	Store    *Store
+	Client   *client.Client
+	Prepare  Prepare
+	Describe Describe
+	Lines    func(ok bool)     // counts a line with a result; may be called concurrently
+	Running  func(batches int) // tells how many batches run here
+	Log      zerolog.Logger
+}
+
+// Runner runs batches. One goroutine, [Runner.Run], owns the table of those that
+// run here.
+type Runner struct {
+	Config
+	holder  string // names this runner
+	kick    chan struct{}
+	ended   chan string
+	running map[string]bool
+	runs    sync.WaitGroup
+}
+
+// NewRunner makes a runner; it does nothing before Run.
+func NewRunner(cfg Config) *Runner {
+	return &Runner{Config: cfg, holder: nuid.Next(), kick: make(chan struct{}, 1), ended: make(chan string), running: map[string]bool{}}
+}
+
+// Kick makes the runner look for new batches now.
+func (r *Runner) Kick() {
+	select {
+	case r.kick <- struct{}{}:
+	default:
+	}
+}
+
+// Run runs batches until ctx ends, and gives up their leases so that another
+// gateway goes on at once.
+func (r *Runner) Run(ctx context.Context) {
+	defer r.runs.Wait()
+	look := time.NewTicker(max(r.Store.limits.Lease/5, time.Millisecond))
+	defer look.Stop()
+	for {
+		r.look(ctx)
+		r.Running(len(r.running))
+		select {
+		case <-look.C:
+		case <-r.kick:
+		case id := <-r.ended:
+			delete(r.running, id)
+		case <-ctx.Done():
+			for len(r.running) > 0 {
+				delete(r.running, <-r.ended)
+			}
+			return
+		}
+	}
+}
+
+// lookTimeout bounds one look for batches.
+const lookTimeout = 10 * time.Second
+
+// look takes batches that nobody runs.
+func (r *Runner) look(ctx context.Context) {
+	ctx2, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	if len(r.running) >= r.Store.limits.Batches || !r.Store.exists(ctx2) {
+		return
+	}
+	b, err := r.Store.open(ctx2)
+	if err != nil {
+		r.Log.Debug().Err(err).Msg("cannot look for batches")
+		return
+	}
+	ids, err := list(ctx2, b.records, activeKey("*"))
+	if err != nil {
+		r.Log.Debug().Err(err).Msg("cannot look for batches")
+		return
+	}
+	for i := len(ids) - 1; i >= 0 && len(r.running) < r.Store.limits.Batches; i-- { // the oldest first
+		id := ids[i]
+		if r.running[id] {
+			continue
+		}
+		l, err := takeLease(ctx2, b.leases, id, r.holder)
+		if err != nil {
+			continue // somebody else has it, or the next look will show
+		}
+		r.running[id] = true
+		r.runs.Go(func() {
+			r.one(ctx, id, l)
+			r.ended <- id
+		})
+	}
+}
+
+// one runs a batch for as long as its lease can be kept.
+func (r *Runner) one(ctx context.Context, id string, l *lease) {
+	held, lose := context.WithCancelCause(ctx)
+	var keeper sync.WaitGroup
+	keeper.Go(func() { l.keep(held, lose) })
+	err := r.batch(held, id)
+	lose(nil)
+	keeper.Wait()
+	l.giveUp()
+	if err != nil && ctx.Err() == nil && !errors.Is(err, errLost) {
+		r.Log.Warn().Err(err).Str("batch", id).Msg("a batch was left, to be taken up again")
+	}
+}
