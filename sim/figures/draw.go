@@ -175,6 +175,8 @@ func (p *Panel) frame(pl *plot.Plot) {
 		pl.X.Min, pl.X.Max = left-(right-left)*.03, right+(right-left)*.03
 	}
 	switch room := (high - low) * .06; {
+	case p.LogY && p.Categories != nil: // the lowest bar has some height too
+		pl.Y.Min, pl.Y.Max = low/2, high*math.Pow(high/low, .06)
 	case p.LogY:
 		pl.Y.Min, pl.Y.Max = low/1.15, high*math.Pow(high/low, .06)
 	case p.Categories != nil || low < (high-low)*.7:

@@ -108,7 +108,7 @@ func (p *Panel) addBars(pl *plot.Plot) {
 	pl.X.Tick.Label.YAlign -= .4 // a little below the axis
 	if len(p.Categories) > 4 {   // long names of many categories need room
 		pl.X.Tick.Label.Rotation = math.Pi / 5
-		pl.X.Tick.Label.XAlign, pl.X.Tick.Label.YAlign = draw.XRight, draw.YCenter
+		pl.X.Tick.Label.XAlign, pl.X.Tick.Label.YAlign = draw.XRight-.05, draw.YCenter-.3
 	}
 }
 

@@ -18,7 +18,12 @@ var relations = []string{
 
 // TestRulings: a reduced size must rule as the page in docs says, claim by claim.
 func TestRulings(t *testing.T) {
-	r, err := Run(t.Context(), Options{Seeds: 20, Requests: 40_000, loads: []float64{.5, knee, .95}})
+	checkRulings(t, Options{Seeds: 20, Requests: 40_000, loads: []float64{.5, knee, .95}})
+}
+
+func checkRulings(t *testing.T, o Options) {
+	t.Helper()
+	r, err := Run(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}

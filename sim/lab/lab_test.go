@@ -76,6 +76,23 @@ func TestPlacement(t *testing.T) {
 	}
 }
 
+// TestCharged: what is charged at the end counts: at twice the cost a class of equal quantum is served half as often.
+func TestCharged(t *testing.T) {
+	jobs, served := fixed(3000, 100, 100), [2]float64{}
+	for i := range jobs {
+		jobs[i].Output = uint32(100 * (1 - i%2))
+	}
+	p := lab.Production{Classes: pair(100, 100), Used: func(j lab.Job) int64 { return int64(j.Output) }}
+	err := lab.Saturated(jobs, p.Queue, 3, func(i int) bool {
+		served[jobs[i].Class]++
+		return true
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	within(t, "requests of the second class for one of the first", served[1]/served[0], 2, .01)
+}
+
 func TestRefuses(t *testing.T) {
 	good := lab.Workload{Load: .5, Rate: 1, Classes: []lab.Class{{Weight: 1, Fraction: 1, Mean: 1}}}
 	for name, spoil := range map[string]func(*lab.Workload){
