@@ -8,6 +8,7 @@ type flow struct {
 	level      float64 // tokens for each unit of weight, so far
 	weight     float64 // of the members that wait
 	backlogged int     // members that wait
+	serves     int     // requests served while others waited
 }
 
 // member is a class or a tenant in its flow.
@@ -45,6 +46,7 @@ func (f *flow) leave(m *member) {
 // serve gives a member that waits so many tokens.
 func (f *flow) serve(m *member, tokens float64) {
 	if f.backlogged > 1 {
+		f.serves++
 		f.level += tokens / f.weight
 		m.served += tokens
 	}

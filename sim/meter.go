@@ -40,9 +40,14 @@ type group struct {
 	tenants map[string]*group
 }
 
-// maxTenants bounds how many tenants of a class are told apart; the rest are counted
-// together, under no name.
+// maxTenants bounds how many tenants of a class are told apart.
 const maxTenants = 200
+
+// Names of what is no tenant; no tenant can be called so.
+const (
+	NoTenant     = "(none)"   // requests that name none
+	OtherTenants = "(others)" // tenants beyond those that are told apart
+)
 
 // longest is the longest time that a histogram holds; what takes longer counts as
 // this long.
@@ -75,7 +80,7 @@ func (m *meter) ring(model string) *ringMeter {
 	return r
 }
 
-// arrived finds the groups of a request, which begins to wait.
+// arrived finds the groups of a request.
 func (m *meter) arrived(now int64, r *Request, l *life) {
 	model := r.Model
 	if model == "" {
@@ -96,6 +101,10 @@ func (m *meter) arrived(now int64, r *Request, l *life) {
 			g.First = time.Duration(now)
 		}
 	})
+}
+
+// queued begins the wait of a request that the broker has read, if it may wait.
+func (m *meter) queued(r *Request, l *life) {
 	if !r.NoQueue && !queuesNothing(&l.class.class.Limits) {
 		l.wait()
 	}
@@ -113,15 +122,19 @@ func queuesNothing(l *policy.Limits) bool {
 }
 
 func (m *meter) tenant(c *group, name string) *group {
-	if t := c.tenants[name]; t != nil {
+	shown := name
+	switch known := c.tenants[name] != nil; {
+	case name == "":
+		shown = NoTenant
+	case !known && len(c.tenants) >= maxTenants:
+		shown = OtherTenants
+	}
+	if t := c.tenants[shown]; t != nil {
 		return t
 	}
-	if len(c.tenants) >= maxTenants && name != "" {
-		return m.tenant(c, "")
-	}
-	t := newGroup(Group{Model: c.Model, Class: c.Class, Tenant: name}, 2)
+	t := newGroup(Group{Model: c.Model, Class: c.Class, Tenant: shown}, 2)
 	t.member.weight = c.class.TenantWeight(name)
-	c.tenants[name] = t
+	c.tenants[shown] = t
 	m.tenants = append(m.tenants, t)
 	return t
 }

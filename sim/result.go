@@ -36,7 +36,7 @@ type Group struct {
 	Output               int64               // tokens
 	// Share is the part of what was handed out while it and others of its kind had
 	// something waiting; Due the part that the weights entitled it to then. Both are
-	// 0 when nobody ever shared. Not of Traffic.
+	// 0 when hardly anybody ever shared, fewer than 20 requests. Not of Traffic.
 	Share, Due float64
 	Wait       *hdrhistogram.Histogram // from being asked to the first hand-out
 	TTFT       *hdrhistogram.Histogram // to the first token
@@ -102,6 +102,10 @@ func (m *meter) tenantsOf(c *group) []*group {
 	return list
 }
 
+// minServes is how many requests must have been served while others waited before a
+// share says anything.
+const minServes = 20
+
 // shares fills in what the members of a flow had and were due.
 func shares(f *flow, members []*group) []Group {
 	served, due := 0.0, 0.0
@@ -112,7 +116,7 @@ func shares(f *flow, members []*group) []Group {
 	list := make([]Group, len(members))
 	for i, g := range members {
 		list[i] = g.Group
-		if served > 0 && due > 0 {
+		if f.serves >= minServes && served > 0 && due > 0 {
 			list[i].Share, list[i].Due = g.member.served/served, f.entitled(&g.member)/due
 		}
 	}

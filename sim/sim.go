@@ -212,11 +212,15 @@ func (s *Sim) post(ev arbiter.Event) { s.wire.push(message{at: s.now + s.hop, ev
 
 // deliver hands a message to whom it is for.
 func (s *Sim) deliver(m message) {
-	if m.worker == nil {
-		s.step(m.event)
+	if m.worker != nil {
+		m.worker.receive(&m)
 		return
 	}
-	m.worker.receive(&m)
+	if ev, ok := m.event.(arbiter.Arrived); ok {
+		i := index(ev.ID)
+		s.meter.queued(&s.cfg.Requests[i], &s.lives[i])
+	}
+	s.step(m.event)
 }
 
 // step tells the arbiter something and begins what it asks for.

@@ -3,6 +3,7 @@
 package sim
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -289,5 +290,31 @@ func TestSpeeds(t *testing.T) {
 	}
 	if alone, beside := first(0), first(16); beside < alone*11/10 || beside > 2*alone {
 		t.Errorf("a prompt takes %v alone, and %v beside 16 that decode", alone, beside)
+	}
+}
+
+// TestManyTenants: the first ones are told apart, the rest are counted together, and so
+// are requests without a tenant.
+func TestManyTenants(t *testing.T) {
+	requests := poisson(rand.New(rand.NewPCG(4, 4)), 2000, 50)
+	for i := range requests {
+		if i%10 > 0 {
+			requests[i].Tenant = fmt.Sprintf("t%d", i%500)
+		}
+	}
+	r := run(t, Config{Policy: parse(t, strings.Replace(fourToOne, "quantum: 512}", "quantum: 512, tenants: true}", 1)), Requests: requests, Workers: fleet(1)})
+	asked := map[string]int{}
+	for i := range r.Tenants {
+		if g := &r.Tenants[i]; g.Class == "regular" {
+			asked[g.Tenant] += g.Asked
+		}
+	}
+	total := 0
+	for _, n := range asked {
+		total += n
+	}
+	regular := r.Classes[1].Asked
+	if len(asked) > maxTenants+2 || total != regular || asked[NoTenant] < regular/20 || asked[OtherTenants] < regular/10 {
+		t.Errorf("%d of %d requests in %d groups, %d without a tenant, %d of others", total, regular, len(asked), asked[NoTenant], asked[OtherTenants])
 	}
 }
