@@ -126,14 +126,26 @@ func (v view) Readers() bool {
 
 // Asked are the subjects that frontends ask on.
 func (v view) Asked() []string {
-	return []string{v.N("req.*"), v.N("req.*.*"), v.names.CtlCancel(), v.names.CtlStatus(), v.names.CtlModels()}
+	bodies := "$O." + v.names.BucketBodies()
+	return []string{
+		v.N("req.*"), v.N("req.*.*"), v.names.CtlCancel(), v.names.CtlStatus(), v.names.CtlModels(), bodies + ".C.*", bodies + ".M.*",
+	}
+}
+
+// Put are what frontends ask of JetStream to put a body into the bucket for those that
+// no message can carry. What is known of one can be read by its name, which cannot be
+// guessed, and its content not at all.
+func (v view) Put() []string {
+	bucket := v.names.BucketBodies()
+	return []string{"STREAM.INFO.OBJ_" + bucket, "DIRECT.GET.OBJ_" + bucket + ".$O." + bucket + ".M.*"}
 }
 
 // Plain are what agents ask of JetStream, besides making a consumer. The name of a
 // consumer holds a part that nobody can guess, so that only its owner can use it.
 func (v view) Plain() []string {
-	work := v.S("WORK")
+	work, bodies := v.S("WORK"), "OBJ_"+v.names.BucketBodies()
 	return []string{
+		"STREAM.MSG.GET." + bodies, "DIRECT.GET." + bodies, "STREAM.PURGE." + bodies, // to read what is large, and remove it
 		"STREAM.INFO." + v.S("REQ"), "STREAM.INFO." + work, "STREAM.INFO." + v.S("DONE"), "STREAM.INFO." + v.S("RES"),
 		"STREAM.MSG.GET." + v.S("REQ"), "STREAM.MSG.GET." + work, "DIRECT.GET." + v.S("REQ"),
 		"CONSUMER.INFO." + work + ".*", "CONSUMER.DELETE." + work + ".*",

@@ -111,13 +111,14 @@ func TestForbiddenSubjects(t *testing.T) {
 	}{
 		{"gw-1", "_INBOX.gw-1",
 			[]string{"done.gpu-1", "reg.gpu-1", "load.gpu-1", "ev.gpu-1", "res.1", "_INBOX.gw-2.x", "_INBOX.gw-1.x", "_AGENT.gpu-1.x", "$JS.ACK.WORK.x.1.1.1.1.0",
-				"fairlead.api.DIRECT.GET.RES", "fairlead.api.STREAM.MSG.GET.RES", "fairlead.api.DIRECT.GET.REQ"},
+				"fairlead.api.DIRECT.GET.RES", "fairlead.api.STREAM.MSG.GET.RES", "fairlead.api.DIRECT.GET.REQ",
+				"fairlead.api.DIRECT.GET.OBJ_BODIES", "fairlead.api.STREAM.MSG.GET.OBJ_BODIES", "fairlead.api.STREAM.PURGE.OBJ_BODIES"},
 			[]string{"_INBOX.gw-2.>", "_INBOX.>", "_INBOX.*.>", ">", "res.*", "res.5", "load.*", "req.*", "work.>", "done.*", "_AGENT.gpu-1.>", "ctl.status", "$JS.EVENT.>"}},
 		{"gw-2", "_INBOX.gw-2",
 			[]string{"done.gpu-1", "res.1", "fairlead.api.DIRECT.GET.REQ", "fairlead.api.STREAM.MSG.GET.DEAD"},
 			[]string{"_INBOX.gw-1.>", "_INBOX.>", ">", "ctl.*"}},
 		{"gpu-1", "_AGENT.gpu-1",
-			[]string{"req.a", "req.a.gpu-1", "ctl.cancel", "ctl.status", "done.gpu-2", "reg.gpu-2", "load.gpu-2", "ev.gpu-2", "_AGENT.gpu-2.x",
+			[]string{"req.a", "req.a.gpu-1", "ctl.cancel", "ctl.status", "done.gpu-2", "reg.gpu-2", "load.gpu-2", "ev.gpu-2", "_AGENT.gpu-2.x", "$O.BODIES.M.x", "$O.BODIES.C.x",
 				"fairlead.api.CONSUMER.CREATE.WORK.x.work.gpu-2.1", "fairlead.api.CONSUMER.CREATE.WORK.x.reg.gpu-1", "fairlead.api.DIRECT.GET.WORK", "fairlead.api.DIRECT.GET.RES", "fairlead.api.CONSUMER.INFO.REQ.x"},
 			[]string{"agent.gpu-2.*", "agent.>", "_AGENT.gpu-2.>", "_INBOX.gw-1.>", "_INBOX.>", ">", "work.>", "req.*", "load.*", "res.*"}},
 	} {

@@ -90,7 +90,7 @@ func (r *rig) serve(config []byte) {
 	t := r.t
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "nats.conf")
-	must(t, os.WriteFile(file, append([]byte("host: 127.0.0.1\nport: -1\n"), config...), 0o600))
+	must(t, os.WriteFile(file, append([]byte("host: 127.0.0.1\nport: -1\nmax_payload: 1MB\n"), config...), 0o600))
 	var err error
 	r.srv, err = embedded.Start(embedded.Options{ConfigFile: file, StoreDir: t.TempDir(), Log: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.WarnLevel)})
 	must(t, err)

@@ -2,6 +2,8 @@ package accounts_test
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
 	"fairlead/agent/engine/mock"
@@ -64,6 +66,10 @@ func wholeSystem(t *testing.T, r *rig) {
 	if err != nil || len(models) != 1 || models[0].Workers != 2 {
 		t.Errorf("models %+v, %v", models, err)
 	}
+	large, err := plain.Submit(r.ctx(), client.Request{Class: "default", Body: fmt.Appendf(nil, `{"max_tokens":2,"prompt":%q}`, strings.Repeat("x", 3<<20))})
+	must(t, err)
+	_, err = large.Result(r.ctx()) // its body went through the bucket
+	must(t, err)
 	cancelled(t, r, plain)
 }
 
