@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"time"
 
 	"fairlead/client"
+	"fairlead/wire"
 )
 
 // ask passes a request on and its answer back.
@@ -31,7 +33,9 @@ func (c *call) ask() error {
 		return err
 	}
 	if req.Stored = async; async {
-		req.IdempotencyKey = c.r.Header.Get(headerOnce)
+		if req.IdempotencyKey, err = c.once(); err != nil {
+			return err
+		}
 	}
 	if err := c.models.check(c.ctx(), c.client, p.Model); err != nil {
 		return err
@@ -47,6 +51,21 @@ func (c *call) ask() error {
 		return c.accepted(pending)
 	}
 	return c.follow(pending, p.Stream)
+}
+
+// maxOnce is the longest idempotency key, bytes.
+const maxOnce = 256
+
+// once is the client's idempotency key, which nobody else's key may be equal to.
+func (c *call) once() (string, error) {
+	s := c.r.Header.Get(headerOnce)
+	switch {
+	case s == "":
+		return "", nil
+	case len(s) > maxOnce:
+		return "", &fault{status: http.StatusBadRequest, code: string(wire.InvalidRequest), param: headerOnce, message: fmt.Sprintf("%s: %d bytes; want at most %d", headerOnce, len(s), maxOnce)}
+	}
+	return c.owner() + "." + s, nil
 }
 
 // limit counts the request against its key's limits.

@@ -90,12 +90,16 @@ func TestAsyncKeys(t *testing.T) {
 	r.agent("w1", quick())
 	g := r.gateway(gateway.Config{Class: "regular", Keys: parseKeys(t, `keys: [{name: a, key: sk-a-secret}, {name: b, key: sk-b-secret}]`)})
 	const a, b = "Authorization: Bearer sk-a-secret", "Authorization: Bearer sk-b-secret"
-	once := func() string {
-		return g.do(http.MethodPost, "/v1/chat/completions", hello, a, "x-fairlead-async: true", "Idempotency-Key: order-17").async(t).ID
+	once := func(key string) string {
+		return g.do(http.MethodPost, "/v1/chat/completions", hello, key, "x-fairlead-async: true", "Idempotency-Key: order-17").async(t).ID
 	}
-	id := once()
-	if again := once(); again != id {
+	id := once(a)
+	if again := once(a); again != id {
 		t.Errorf("asked again with the same key: %s and %s", id, again)
+	}
+	first, _, _ := strings.Cut(id, "-")
+	if other, _, _ := strings.Cut(once(b), "-"); other == first {
+		t.Error("another client with the same idempotency key got the first one's request")
 	}
 	if got := g.do(http.MethodGet, asyncPath+id+"?wait=1m", "", a); got.async(t).Status != "completed" {
 		t.Errorf("its own: %d %s", got.status, got.body)

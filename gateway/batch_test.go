@@ -105,7 +105,7 @@ func TestBatch(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, twoClasses)
 	r.agent("w1", quick())
-	g := r.gateway(gateway.Config{Class: "regular", Batches: batch.Limits{Lease: 2 * time.Second}})
+	g := r.gateway(gateway.Config{Class: "regular"})
 	c := g.sdk()
 	f := upload(t, r, c, input(90))
 	if f.Bytes != int64(len(input(90))) || f.Filename != "input.jsonl" || f.Purpose != "batch" {
@@ -160,7 +160,7 @@ func TestBatchMoves(t *testing.T) {
 	cfg := quick()
 	cfg.TokenTime = 5 * time.Millisecond
 	r.agent("w1", cfg)
-	limits := batch.Limits{Lease: 2 * time.Second, Window: 8}
+	limits := batch.Limits{Window: 8}
 	one := r.gateway(gateway.Config{Class: "regular", Batches: limits})
 	c := one.sdk()
 	b := createBatch(t, r, c, upload(t, r, c, input(150)).ID)
@@ -188,7 +188,7 @@ func TestBatchEnds(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, twoClasses)
 	r.agent("w1", hanging())
-	limits := batch.Limits{Lease: 2 * time.Second, Window: 4}
+	limits := batch.Limits{Window: 4}
 	g := r.gateway(gateway.Config{Class: "regular", Batches: limits})
 	c := g.sdk()
 	file := upload(t, r, c, input(20))
@@ -227,7 +227,7 @@ func TestBatchRefused(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, twoClasses)
 	r.agent("w1", quick())
-	g := r.gateway(gateway.Config{Class: "regular", Batches: batch.Limits{Lease: 2 * time.Second, FileBytes: 4096, Lines: 3},
+	g := r.gateway(gateway.Config{Class: "regular", Batches: batch.Limits{FileBytes: 4096, Lines: 3},
 		Keys: parseKeys(t, `keys: [{name: a, key: sk-a-secret}, {name: b, key: sk-b-secret}]`)})
 	a, other := g.sdk(option.WithAPIKey("sk-a-secret")), g.sdk(option.WithAPIKey("sk-b-secret"))
 	for text, code := range map[string]string{

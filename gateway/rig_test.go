@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"io"
 	"net/http"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"fairlead/agent"
+	"fairlead/agent/engine"
 	"fairlead/agent/engine/mock"
 	"fairlead/broker"
 	"fairlead/broker/embedded"
@@ -27,10 +29,20 @@ import (
 	"fairlead/wire"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given { // most of the time a test waits for a broker
+		if err := flag.Set("test.parallel", "6"); err != nil {
+			panic(err)
+		}
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // patience is how long a test waits for what must happen.
-const patience = time.Minute
+const patience = 2 * time.Minute
 
 // rig is a whole Fairlead with real NATS, broker, agents and gateways.
 type rig struct {
@@ -51,7 +63,7 @@ policy_classes:
 
 func newRig(t testing.TB, policyText string) *rig {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*patience)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*patience)
 	t.Cleanup(cancel)
 	r := &rig{t: t, ctx: ctx}
 	srv, err := embedded.Start(embedded.Options{StoreDir: t.TempDir(), MaxPayload: 1 << 20, Log: zerolog.Nop()})
@@ -126,14 +138,17 @@ func quick() mock.Config {
 // agent runs a worker with a mock engine, and waits until it is known.
 func (r *rig) agent(worker string, cfg mock.Config) (stop func()) {
 	r.t.Helper()
-	engine, err := mock.New(cfg)
+	eng, err := mock.New(cfg)
 	must(r.t, err)
-	a, err := agent.New(agent.Config{URL: r.srv.URL(), Worker: worker, Engine: engine, Slots: cfg.Slots, Speed: 1e6, LeaveGrace: patience})
+	r.t.Cleanup(func() { _ = eng.Close() })
+	return r.agentWith(worker, eng, cfg.Slots)
+}
+
+func (r *rig) agentWith(worker string, eng engine.Engine, slots int) (stop func()) {
+	r.t.Helper()
+	a, err := agent.New(agent.Config{URL: r.srv.URL(), Worker: worker, Engine: eng, Slots: slots, Speed: 1e6, LeaveGrace: patience})
 	must(r.t, err)
-	stop = r.background(func(ctx context.Context) error {
-		defer engine.Close()
-		return a.Run(ctx, ctx)
-	})
+	stop = r.background(func(ctx context.Context) error { return a.Run(ctx, ctx) })
 	r.until(worker+" is ready", func() bool { return r.worker(worker).State == "ready" })
 	return stop
 }
@@ -165,6 +180,11 @@ type served struct {
 func (r *rig) gateway(cfg gateway.Config) *served {
 	r.t.Helper()
 	cfg.Conn = r.connect()
+	return r.serve(cfg)
+}
+
+func (r *rig) serve(cfg gateway.Config) *served {
+	r.t.Helper()
 	g, err := gateway.New(cfg)
 	must(r.t, err)
 	srv, err := g.Listen("127.0.0.1:0")
@@ -235,7 +255,7 @@ func (s *served) do(method, path, body string, headers ...string) reply {
 
 func (s *served) send(method, path string, body io.Reader, headers ...string) *http.Response {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*patience)
 	s.t.Cleanup(cancel)
 	req, err := http.NewRequestWithContext(ctx, method, s.url+path, body)
 	must(s.t, err)

@@ -96,11 +96,13 @@ func (x *run) attempt(ctx context.Context, a *asking, req client.Request) (*clie
 	var err error
 	if a.state.ID == 0 {
 		req.IdempotencyKey = fmt.Sprintf("batch.%s.%d.%d", x.id, a.n, a.state.Try)
-		if p, err = x.Client.Submit(ctx, req); err != nil {
+		// Whatever ends meanwhile: only a request with an id can be cancelled, or
+		// taken up by another gateway.
+		if p, err = x.Client.Submit(context.WithoutCancel(ctx), req); err != nil {
 			return nil, err
 		}
 		a.state.ID = p.ID
-		x.write(ctx, a.n, a.state)
+		x.note(ctx, a.n, a.state)
 	} else if p, err = x.Client.Await(ctx, a.state.ID); err != nil {
 		return nil, err
 	}
@@ -206,6 +208,17 @@ func (x *run) write(ctx context.Context, n int, st state) bool {
 		sleep(ctx, busyWait)
 	}
 	return false
+}
+
+// noteTimeout bounds writing an id down. Without it the line is asked again, and
+// for 30 s found again.
+const noteTimeout = 5 * time.Second
+
+// note writes the id of a line's request down.
+func (x *run) note(ctx context.Context, n int, st state) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTimeout)
+	defer cancel()
+	x.write(ctx, n, st)
 }
 
 // load reads what is written down of the lines, but for their results.

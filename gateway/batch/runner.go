@@ -37,6 +37,8 @@ type Runner struct {
 	kick    chan struct{}
 	ended   chan string
 	running map[string]bool
+	pause   time.Time // nothing is looked for before
+	wait    time.Duration
 	runs    sync.WaitGroup
 }
 
@@ -65,6 +67,7 @@ func (r *Runner) Run(ctx context.Context) {
 		select {
 		case <-look.C:
 		case <-r.kick:
+			r.pause = time.Time{}
 		case id := <-r.ended:
 			delete(r.running, id)
 		case <-ctx.Done():
@@ -76,14 +79,27 @@ func (r *Runner) Run(ctx context.Context) {
 	}
 }
 
-// lookTimeout bounds one look for batches.
-const lookTimeout = 10 * time.Second
+const (
+	lookTimeout = 10 * time.Second // of one look for batches
+	firstPause  = time.Second      // when it cannot be found out whether there are any
+	lastPause   = time.Minute      // the same, after some tries
+)
 
 // look takes batches that nobody runs.
 func (r *Runner) look(ctx context.Context) {
 	ctx2, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
-	if len(r.running) >= r.Store.limits.Batches || !r.Store.exists(ctx2) {
+	if len(r.running) >= r.Store.limits.Batches || time.Now().Before(r.pause) {
+		return
+	}
+	exists, err := r.Store.exists(ctx2)
+	if err != nil { // most likely without the rights to ask, or without NATS
+		r.wait = min(max(2*r.wait, firstPause), lastPause)
+		r.pause = time.Now().Add(r.wait)
+		r.Log.Debug().Err(err).Msg("cannot look for batches")
+		return
+	}
+	if r.wait = 0; !exists {
 		return
 	}
 	b, err := r.Store.open(ctx2)

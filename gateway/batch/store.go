@@ -170,16 +170,19 @@ func (s *Store) keyed(ctx context.Context, cfg jetstream.KeyValueConfig) (jetstr
 }
 
 // exists reports whether anybody has used batches at all, without creating the
-// buckets.
-func (s *Store) exists(ctx context.Context) bool {
+// buckets. An error says that this cannot be found out.
+func (s *Store) exists(ctx context.Context) (bool, error) {
 	s.mu.Lock()
 	opened := s.buckets != nil
 	s.mu.Unlock()
 	if opened {
-		return true
+		return true, nil
 	}
 	_, err := s.js.KeyValue(ctx, s.prefix+leasesBucket)
-	return err == nil
+	if errors.Is(err, jetstream.ErrBucketNotFound) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // Keys of the records. An active batch has a mark, so that runners need not look
