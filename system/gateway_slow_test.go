@@ -14,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // One gateway carries 2,000 streams at once, drops none, and takes a bounded
@@ -93,4 +94,26 @@ func metric(t *testing.T, p *process, name string) float64 {
 	v, err := strconv.ParseFloat(m[1], 64)
 	must(t, err)
 	return v
+}
+
+// A batch of thousands of lines runs through, and nothing is left of it in the
+// queue. The figure goes into docs/gateway.md.
+func TestGatewayManyLines(t *testing.T) {
+	const lines = 5000
+	w := newWorld(t)
+	w.running("w1", "w2")
+	_, url := w.gateway("gateway")
+	began := time.Now()
+	id := w.batch(url, lines)
+	var b batchStatus
+	eventually(t, "half of it is done", func() bool {
+		b = w.batchStatus(url, id)
+		return b.Counts.Completed > lines/2 || b.Status == "completed"
+	})
+	eventually(t, "all of it is done", func() bool { b = w.batchStatus(url, id); return b.Status == "completed" })
+	if b.Counts.Completed != lines || b.Counts.Failed != 0 {
+		t.Errorf("%+v; want %d lines done", b, lines)
+	}
+	t.Logf("%d lines in %.1f s: %.0f a second (%d cores)", lines, time.Since(began).Seconds(), lines/time.Since(began).Seconds(), runtime.NumCPU())
+	w.awaitEmpty(w.store())
 }
