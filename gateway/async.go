@@ -157,14 +157,14 @@ func (c *call) await(id uint64, wait time.Duration) error {
 	}
 	var e *client.Error
 	switch {
-	case errors.Is(err, errTick) && c.ctx().Err() == nil:
+	case errors.Is(err, client.ErrListening):
+		return &fault{status: http.StatusConflict, code: codeConflict, message: "somebody waits for this result already; want one reader at a time", retry: time.Second}
+	case c.ticked(ctx, err):
 		s, err := c.state(id)
 		if err != nil {
 			return err
 		}
 		return c.json(http.StatusOK, c.underWay(id, s))
-	case errors.Is(err, client.ErrListening):
-		return &fault{status: http.StatusConflict, code: codeConflict, message: "somebody waits for this result already; want one reader at a time", retry: time.Second}
 	case errors.As(err, &e) && e.Reason == wire.ResultLost:
 		return noRequest(c.r.PathValue("id"))
 	case errors.As(err, &e):

@@ -31,11 +31,12 @@ func (c *call) followStream(p *client.Pending) error {
 	for {
 		ctx, cancel := context.WithTimeoutCause(c.ctx(), wait, errTick)
 		err := c.pass(ctx, p)
+		again := c.ticked(ctx, err)
 		cancel()
 		switch {
 		case err == nil:
 			return c.endStream(p)
-		case !errors.Is(err, errTick) || c.ctx().Err() != nil:
+		case !again:
 			return err
 		}
 		if err := c.comment(p); err != nil {
@@ -43,6 +44,13 @@ func (c *call) followStream(p *client.Pending) error {
 		}
 		wait = c.cfg.KeepAlive
 	}
+}
+
+// ticked reports whether err is only the end of a wait, in whatever words: the
+// request has no outcome, and its client is there.
+func (c *call) ticked(ctx context.Context, err error) bool {
+	var e *client.Error
+	return err != nil && errors.Is(context.Cause(ctx), errTick) && c.ctx().Err() == nil && !errors.As(err, &e) && !errors.Is(err, errGone)
 }
 
 // pass sends what comes until ctx ends or the answer does.
