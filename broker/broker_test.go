@@ -242,7 +242,8 @@ func TestDeposed(t *testing.T) {
 	w.awaitLeader(old)
 	a := w.worker("w1", nil)
 	a.take2(t, w)
-	// The lease is taken away behind its back; another one takes over at once.
+	before, _ := old.Leading()
+	// The lease is taken away behind its back; another one takes over, or it itself anew.
 	m, err := w.store.LeaderLast(context.Background(), w.names.StreamWORK(), w.names.Lead())
 	if err != nil {
 		t.Fatal(err)
@@ -251,10 +252,17 @@ func TestDeposed(t *testing.T) {
 		t.Fatal(err)
 	}
 	next := w.broker(nil)
-	w.awaitLeader(next)
+	var epoch uint64
+	eventually(t, "a new term", func() bool {
+		for _, b := range []*running{old, next} {
+			if e, ok := b.Leading(); ok && e > before {
+				epoch = e
+			}
+		}
+		return epoch != 0
+	})
 	w.request("req.a", inbox{})
 	j := a.take()
-	epoch, _ := next.Leading()
 	if j.Claim.Epoch < epoch {
 		t.Fatalf("a claim of epoch %d was stored under epoch %d", j.Claim.Epoch, epoch)
 	}
