@@ -51,6 +51,15 @@ func (x *tail) at(seq uint64) {
 	}
 }
 
+// pass says that nothing up to a sequence is to come any more.
+func (x *tail) pass(seq uint64) {
+	for old := x.seq.Load(); old < seq; old = x.seq.Load() {
+		if x.seq.CompareAndSwap(old, seq) {
+			return
+		}
+	}
+}
+
 // stop ends the consumers and waits until they are gone: a pull that is left
 // behind would swallow messages.
 func (in *intake) stop() {
@@ -80,6 +89,7 @@ func (in *intake) consume(ctx context.Context, x *tail, headersOnly bool, handle
 		return ctx.Err()
 	}
 	x.seq.Store(max(r.First, 1) - 1)
+	x.end = r.Last
 	stop, err := cons.Consume(handle, jetstream.PullMaxMessages(4096), jetstream.PullHeartbeat(consumerBeat),
 		jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) {
 			in.term.b.log.Debug().Err(err).Str("stream", x.stream).Msg("consumer")
@@ -90,7 +100,6 @@ func (in *intake) consume(ctx context.Context, x *tail, headersOnly bool, handle
 	in.mu.Lock()
 	in.stops = append(in.stops, stop)
 	in.mu.Unlock()
-	x.end = r.Last
 	return x.reach(ctx, st, x.end)
 }
 
@@ -169,12 +178,15 @@ func (x *tail) reach(ctx context.Context, st *store.Store, last uint64) error {
 	return nil
 }
 
-// readDone reads DONE from its first message on.
+// readDone reads DONE from its first message on. Holes mean nothing yet, and a store
+// that was killed may keep them: what is gone from DONE was gone from REQ before,
+// and REQ is read later.
 func (in *intake) readDone(ctx context.Context) error {
 	if err := in.consume(ctx, in.done, false, in.onDone); err != nil {
 		return err
 	}
-	return in.done.whole(in.done.end)
+	in.done.pass(in.done.end)
+	return nil
 }
 
 // doneToEnd waits until what DONE holds now has been delivered. It fails when the
@@ -199,7 +211,7 @@ func (in *intake) onDone(m jetstream.Msg) {
 	}
 	seq := meta.Sequence.Stream
 	defer in.done.at(seq)
-	if seq != in.done.seq.Load()+1 {
+	if seq > in.done.end && seq != max(in.done.seq.Load(), in.done.end)+1 {
 		t.fail(fmt.Errorf("recovering anew: DONE has a hole before %d that this leader did not make", seq))
 		return
 	}

@@ -39,6 +39,35 @@ func TestStreamDeleted(t *testing.T) {
 	}
 }
 
+// TestHoleInDone: a store that was killed may have forgotten a report between others;
+// whoever leads next is not kept from leading.
+func TestHoleInDone(t *testing.T) {
+	w := newWorld(t)
+	ctx := context.Background()
+	b := w.broker(nil)
+	w.awaitLeader(b)
+	b.end()
+	for id := range uint64(4) {
+		ack, err := w.store.JS.Publish(ctx, w.names.Done("w1"), wire.Encode(&wire.Done{ID: id + 1, Attempt: 1, Claim: id + 1, Worker: "w1", Status: wire.StatusOK}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if id%2 == 1 { // one in the middle, and the last
+			if err := w.store.Delete(ctx, w.names.StreamDONE(), ack.Sequence); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	w.awaitLeader(w.broker(nil))
+	to := w.inbox()
+	w.request("req.a", to)
+	w.worker("w1", nil).take().finish()
+	if r, _ := to.next(); r.Usage == nil {
+		t.Fatalf("result %+v", r)
+	}
+	w.awaitEmpty()
+}
+
 // TestStateInWords: what /readyz says.
 func TestStateInWords(t *testing.T) {
 	w := newWorld(t)
