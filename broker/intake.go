@@ -168,9 +168,9 @@ func (x *tail) reach(ctx context.Context, st *store.Store, last uint64) error {
 		case <-x.moved:
 		case <-look.C:
 			try, cancel := context.WithTimeout(ctx, tryTimeout)
-			m, err := st.LeaderNext(try, x.stream, x.seq.Load()+1)
+			none, err := st.NothingFrom(try, x.stream, x.seq.Load()+1, last)
 			cancel()
-			if errors.Is(err, store.ErrNotFound) || err == nil && m.Seq > last {
+			if err == nil && none {
 				return nil
 			}
 		}

@@ -85,6 +85,57 @@ func (f fresh) get() map[string]any {
 	return map[string]any{"message": map[string]any{"subject": "req.a", "seq": 7}}
 }
 
+// elected is a store whose leaders answer in turn; asked is how often they were.
+func elected(t *testing.T, nc *nats.Conn, answers []fresh) (st *store.Store, asked func() int) {
+	t.Helper()
+	next := 0
+	sub, err := nc.Subscribe("elected.STREAM.>", func(m *nats.Msg) {
+		f := answers[min(next, len(answers)-1)]
+		next++
+		body := f.get()
+		if strings.Contains(m.Subject, "INFO") {
+			body = f.info()
+		}
+		data, err := json.Marshal(body)
+		if err != nil {
+			t.Error(err)
+		}
+		if err := m.Respond(data); err != nil {
+			t.Error(err)
+		}
+	})
+	must(t, err)
+	t.Cleanup(func() { must(t, sub.Unsubscribe()) })
+	st, err = store.OpenAs(nc, wire.Names{}, "elected")
+	must(t, err)
+	return st, func() int { return next }
+}
+
+// TestNothingFrom: nor is it believed that there is nothing more to read.
+func TestNothingFrom(t *testing.T) {
+	nc := connected(t)
+	for name, tc := range map[string]struct {
+		answers []fresh
+		last    uint64
+		none    bool
+		fails   bool
+	}{
+		"nothing":               {[]fresh{{Last: 9, Leader: "a"}, {}, {Last: 9, Leader: "a"}}, 9, true, false},
+		"the next is beyond":    {[]fresh{{Last: 9, Leader: "a"}, {Found: true}, {Last: 9, Leader: "a"}}, 6, true, false},
+		"something":             {[]fresh{{Last: 9, Leader: "a"}, {Found: true}}, 9, false, false},
+		"not taken in":          {[]fresh{{Last: 6, Leader: "a"}}, 9, false, true},
+		"another leads at last": {[]fresh{{Last: 9, Leader: "a"}, {}, {Last: 9, Leader: "b"}}, 9, false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			st, asked := elected(t, nc, tc.answers)
+			none, err := st.NothingFrom(t.Context(), "REQ", 5, tc.last)
+			if none != tc.none || (err != nil) != tc.fails || asked() != len(tc.answers) {
+				t.Errorf("%v, %v after %d questions; want %v after %d", none, err, asked(), tc.none, len(tc.answers))
+			}
+		})
+	}
+}
+
 // TestElectedLeader: a leader that does not show yet what its predecessor acknowledged
 // is not believed that it is gone.
 func TestElectedLeader(t *testing.T) {
@@ -101,33 +152,13 @@ func TestElectedLeader(t *testing.T) {
 		"there in the first try": {[]fresh{{Found: true}}, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			next := 0
-			answer := func(m *nats.Msg) {
-				f := tc.answers[min(next, len(tc.answers)-1)]
-				next++
-				body := f.get()
-				if strings.Contains(m.Subject, "INFO") {
-					body = f.info()
-				}
-				data, err := json.Marshal(body)
-				if err != nil {
-					t.Error(err)
-				}
-				if err := m.Respond(data); err != nil {
-					t.Error(err)
-				}
-			}
-			sub, err := nc.Subscribe("elected.STREAM.>", answer)
-			must(t, err)
-			defer func() { must(t, sub.Unsubscribe()) }()
-			st, err := store.OpenAs(nc, wire.Names{}, "elected")
-			must(t, err)
-			_, err = st.LeaderGet(t.Context(), "REQ", 7)
+			st, asked := elected(t, nc, tc.answers)
+			_, err := st.LeaderGet(t.Context(), "REQ", 7)
 			if tc.says == "" && !errors.Is(err, tc.want) || tc.says != "" && (err == nil || !strings.Contains(err.Error(), tc.says) || errors.Is(err, store.ErrNotFound)) {
 				t.Errorf("got %v, want %v %s", err, tc.want, tc.says)
 			}
-			if next != len(tc.answers) {
-				t.Errorf("%d questions, want %d", next, len(tc.answers))
+			if n := asked(); n != len(tc.answers) {
+				t.Errorf("%d questions, want %d", n, len(tc.answers))
 			}
 		})
 	}
