@@ -8,7 +8,7 @@ COMMIT   ?= $(shell git describe --always --abbrev=12 --dirty --exclude '*' 2>/d
 INFO     := fairlead/internal/buildinfo
 LDFLAGS  := -s -w -X $(INFO).version=$(VERSION) -X $(INFO).commit=$(COMMIT)
 COMPOSE  ?= $(shell docker compose version >/dev/null 2>&1 && echo docker compose || echo docker-compose)
-FUZZTIME ?= 10s
+INPUTS   ?= 300000
 BENCH    ?= .
 COUNT    ?= 5
 FAULTS   ?= 40
@@ -49,8 +49,8 @@ slow: ## run the long tests too, without the race detector
 chaos: ## break a whole system FAULTS (40) times, by SEED (a new one), and check its promises
 	go run ./chaos --faults $(FAULTS) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
-fuzz: ## fuzz every target for FUZZTIME (10s)
-	@.ci/fuzz $(FUZZTIME)
+fuzz: ## fuzz every target with INPUTS (300000) inputs
+	@.ci/fuzz $(INPUTS)x
 
 bench: $(TOOLS)/benchstat ## run BENCH (all) in PKG COUNT (5) times; medians in the end
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) $(PKG) | tee $(BIN)/bench.txt

@@ -32,6 +32,9 @@ func Encode(m message) []byte {
 // Decode reads a binary message. Its error names the kind; it wraps ErrVersion
 // when the message is newer than this code.
 func Decode(data []byte, m message) error {
+	if err := checkShape(data); err != nil {
+		return fmt.Errorf("decode %s: %w", m.kind(), err)
+	}
 	if err := msgpack.Unmarshal(data, m); err != nil {
 		return fmt.Errorf("decode %s: %w", m.kind(), err)
 	}

@@ -1,8 +1,10 @@
 package wire_test
 
 import (
+	"bytes"
 	"errors"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -172,7 +174,66 @@ func TestDedupIDs(t *testing.T) {
 	}
 }
 
+// liars are messages of a few bytes that announce gigabytes, or nest without end.
+func liars() map[string][]byte {
+	return map[string][]byte{
+		"string":             []byte("\x81\xa1w\xdb\xff\xff\xff\xff"),
+		"binary":             []byte("\x81\xa1w\xc6\xff\xff\xff\xff"),
+		"binary name":        []byte("\x81\xc6\xff\xff\xff\xff"),
+		"binary of nothing":  []byte("\x81\xa1x\xc6\xff\xff\xff\xff"),
+		"requests in flight": []byte("\x81\xa6flight\xdd\xff\xff\xff\xff"),
+		"names":              []byte("\x81\xa6models\xdd\xff\xff\xff\xff"),
+		"map":                []byte("\xdf\xff\xff\xff\xff"),
+		"map in a map":       []byte("\x81\xa1x\xdf\xff\xff\xff\xff"),
+		"extension":          []byte("\x81\xa1x\xc9\xff\xff\xff\xff\x01"),
+		"half a length":      []byte("\x81\xa1x\xdd\xff"),
+		"nothing":            {},
+		"depth":              append([]byte("\x81\xa1x"), bytes.Repeat([]byte{0x91}, 1<<20)...),
+	}
+}
+
+func TestDecodeTakesNoRoomForLiars(t *testing.T) {
+	for name, data := range liars() {
+		for kind, m := range messages() {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			if err := decode(data, m); err == nil {
+				t.Errorf("%s, as %s: was read", name, kind)
+			}
+			runtime.ReadMemStats(&after)
+			if taken := after.TotalAlloc - before.TotalAlloc; taken > 1<<16 {
+				t.Errorf("%s, as %s: took %d bytes", name, kind, taken)
+			}
+		}
+	}
+}
+
+// TestDecodeEveryForm reads past unknown fields of every form that msgpack has.
+func TestDecodeEveryForm(t *testing.T) {
+	forms := []string{
+		"\x00", "\xff", "\xc0", "\xc2", "\xc3", "\xa2ab", "\xd9\x01a", "\xda\x00\x01a", "\xdb\x00\x00\x00\x01a",
+		"\xc4\x01a", "\xc5\x00\x01a", "\xc6\x00\x00\x00\x01a", "\xca1234", "\xcb12345678",
+		"\xcc1", "\xcd12", "\xce1234", "\xcf12345678", "\xd01", "\xd112", "\xd21234", "\xd312345678",
+		"\xd4t1", "\xd5t12", "\xd6t1234", "\xd7t12345678", "\xd8t1234567812345678",
+		"\xc7\x01ta", "\xc8\x00\x01ta", "\xc9\x00\x00\x00\x01ta",
+		"\x92\x01\x91\x02", "\xdc\x00\x01\x01", "\xdd\x00\x00\x00\x01\x01",
+		"\x81\x01\x02", "\xde\x00\x01\x01\x02", "\xdf\x00\x00\x00\x01\x01\x02", "\x90", "\x80", "\xa0",
+	}
+	for _, form := range forms {
+		var m wire.Verdict
+		if err := wire.Decode([]byte("\x83\xa1x"+form+"\xa1v\x01\xa2id\x07"), &m); err != nil || m.ID != 7 {
+			t.Errorf("%q: id %d, %v", form, m.ID, err)
+		}
+		if err := wire.Decode([]byte("\x83\xa1v\x01\xa2id\x07\xa1x"+form[:len(form)-1]), &m); err == nil {
+			t.Errorf("%q without its last byte: was read", form)
+		}
+	}
+}
+
 func FuzzDecode(f *testing.F) {
+	for _, data := range liars() {
+		f.Add(data)
+	}
 	for _, m := range messages() {
 		f.Add(encode(m))
 		fill(reflect.ValueOf(m).Elem(), new(int64))
