@@ -180,11 +180,12 @@ func (p *Pending) judge(s wire.RequestState, grace time.Duration) (askAgain bool
 	return !lost
 }
 
-// lose ends a request whose result passed by; a stored one is read a last time.
+// lose ends a request whose result passed by; a stored one is read until the
+// store has said often enough that there is nothing.
 func (p *Pending) lose() {
 	if p.stored {
 		p.mu.Lock()
-		p.late, p.doubt = true, trusted
+		p.late, p.missed, p.doubt = true, true, trusted
 		p.mu.Unlock()
 		p.signal()
 		return

@@ -58,7 +58,7 @@ type Pending struct {
 	timer  *time.Timer // fires at until
 	doubt  doubt
 	since  time.Time // of suspected
-	late   bool      // stored only: the leader says that it has ended, read once more
+	late   bool      // stored only: the leader says that it has ended long ago
 	missed bool      // stored only: messages may have passed by, read once more
 	quiet  time.Time // since when nothing was heard of it
 	asked  int       // how often the leader was asked since then

@@ -22,12 +22,14 @@ type reader struct {
 	seq      uint64    // highest sequence of RES read
 	again    time.Time // when to read once more; zero never
 	tries    int       // reads that left a gap
+	ended    time.Time // when a read began that found nothing new of a request that the leader calls ended; zero none
 }
 
 const (
 	settleTime = 2 * time.Second       // until every server of a cluster knows of the subscription
 	gapWait    = 10 * time.Millisecond // for a message that is sent but not stored yet; doubled at every try
 	gapTries   = 7
+	lateWait   = time.Second // between two reads that find nothing until a result is lost: a just-elected leader shows less than is stored
 	readBatch  = 256
 )
 
@@ -74,8 +76,8 @@ func (p *Pending) attach() error {
 // catchUp reads the store when there is reason to.
 func (p *Pending) catchUp(ctx context.Context) error {
 	p.mu.Lock()
+	due := p.stored && !p.asm.ended() && (p.missed || p.asm.behind() && (p.reader.tries == 0 || p.reader.again.IsZero()))
 	late := p.late
-	due := p.stored && !p.asm.ended() && (p.missed || late || p.asm.behind() && (p.reader.tries == 0 || p.reader.again.IsZero()))
 	if due {
 		p.missed, p.asm.reading = false, true
 	}
@@ -83,27 +85,41 @@ func (p *Pending) catchUp(ctx context.Context) error {
 	if !due {
 		return nil
 	}
+	started, before := time.Now(), p.reader.seq
 	if err := p.readStored(ctx); err != nil {
 		p.mu.Lock()
 		p.missed = true // a later call begins here
 		p.mu.Unlock()
 		return fmt.Errorf("read %s: %w", p.subject, err)
 	}
-	p.settle(late)
+	p.settle(late && p.reader.foundNothing(started, before))
 	return nil
 }
 
-// settle takes what came while the store was read.
-func (p *Pending) settle(late bool) {
+// foundNothing takes a read that began then, of a request that has ended, and reports
+// whether this was the second one without anything new.
+func (r *reader) foundNothing(started time.Time, before uint64) bool {
+	if r.ended.IsZero() || r.seq > before {
+		r.ended = started
+	}
+	return started.Sub(r.ended) >= lateWait
+}
+
+// settle takes what came while the store was read. What is lost was looked for in
+// vain, but it may have been heard.
+func (p *Pending) settle(lost bool) {
 	p.mu.Lock()
 	p.reader.tries++
-	p.asm.catchUp(p.reader.tries >= gapTries)
-	if p.asm.behind() {
+	p.asm.catchUp(lost || p.reader.tries >= gapTries)
+	switch {
+	case p.asm.behind():
 		p.reader.again = time.Now().Add(gapWait << (p.reader.tries - 1))
-	} else {
+	case p.late:
+		p.reader.tries, p.reader.again = 0, p.reader.ended.Add(lateWait)
+	default:
 		p.reader.tries = 0
 	}
-	if late {
+	if lost {
 		e := newError(wire.ResultLost, "it has ended, or never was, and %s holds no result", p.subject)
 		e.ID = p.ID
 		p.asm.fail(e)
@@ -120,12 +136,17 @@ func (p *Pending) settle(late bool) {
 
 // readStored reads what the stream's leader says is stored, repeating what a
 // lagging replica, an election or a lost connection spoils: like a request with
-// an inbox, it waits as long as ctx allows.
+// an inbox, it waits as long as ctx allows. What was read and is not there any more
+// has expired, when a leader says so for long enough.
 func (p *Pending) readStored(ctx context.Context) error {
 	started := time.Now()
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
 		err := p.readOnce(ctx)
-		if err != nil && (ctx.Err() != nil || !repeatable(err) || absent(err) && time.Since(started) > nobodyWait) {
+		over := time.Since(started) > nobodyWait
+		switch {
+		case errors.Is(err, store.ErrBehind) && over:
+			err = nil
+		case err != nil && (ctx.Err() != nil || !repeatable(err) || absent(err) && over):
 			err = backoff.Permanent(err)
 		}
 		return struct{}{}, err
@@ -138,11 +159,11 @@ func (p *Pending) readOnce(ctx context.Context) error {
 	defer cancel()
 	st := p.c.store
 	last, err := st.LeaderLast(ctx, st.Names.StreamRES(), p.subject)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
+	}
+	if last.Seq < p.reader.seq {
+		return store.ErrBehind
 	}
 	for p.reader.seq < last.Seq {
 		if err := p.readSome(ctx); err != nil {
