@@ -219,6 +219,9 @@ func TestConfigErrors(t *testing.T) {
 		"heartbeat: 1ms, want 50ms to 1m":      func(c *Config) { c.Heartbeat = time.Millisecond },
 		"listen grace: -1ns":                   func(c *Config) { c.ListenGrace = -1 },
 		"leave grace: -1ns":                    func(c *Config) { c.LeaveGrace = -1 },
+		"models: 1025, want at most 1024":      func(c *Config) { c.Models = make([]string, 1025) },
+		"taints: 1025, want at most 1024":      func(c *Config) { c.Taints = make([]string, 1025) },
+		`models: "mm`:                          func(c *Config) { c.Models = []string{strings.Repeat("m", 257)} },
 		`taint "a b": want 1 to 64 characters`: func(c *Config) { c.Taints = []string{"a b"} },
 	} {
 		cfg := ok

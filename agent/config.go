@@ -130,6 +130,12 @@ func (c Config) validate() error {
 	case c.LeaveGrace < 0:
 		return fmt.Errorf("leave grace: %s, want a positive duration", c.LeaveGrace)
 	}
+	if err := wire.CheckAnnounced("models", c.Models); err != nil {
+		return err
+	}
+	if err := wire.CheckAnnounced("taints", c.Taints); err != nil {
+		return err
+	}
 	for _, taint := range c.Taints {
 		if !wire.ValidToken(taint) {
 			return fmt.Errorf("taint %q: want 1 to 64 characters of A-Z a-z 0-9 _ -", taint)

@@ -241,3 +241,15 @@ func TestEngineDownFromTheStart(t *testing.T) {
 	eng.setSick(nil)
 	r.log.says(t, "the engine is healthy")
 }
+
+type crowded struct{ *fake }
+
+func (crowded) Models(context.Context) ([]string, error) { return make([]string, 1025), nil }
+
+// TestCrowdedEngine: more models than brokers hear of are not announced at all.
+func TestCrowdedEngine(t *testing.T) {
+	l := &loop{Agent: &Agent{cfg: Config{Engine: crowded{newFake()}}}}
+	if h := l.check(t.Context()); h.err == nil || !strings.Contains(h.err.Error(), "1025") || h.help == "" {
+		t.Errorf("got %+v", h)
+	}
+}

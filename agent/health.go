@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"fairlead/wire"
 )
 
 // Pace of the engine's health checks. A sick engine is asked more often, so that
@@ -69,6 +71,9 @@ func (l *loop) check(ctx context.Context) health {
 	}
 	if len(models) == 0 {
 		return health{err: errors.New("the engine serves no model"), help: "load a model, or name the models to the agent"}
+	}
+	if err := wire.CheckAnnounced("models", models); err != nil {
+		return health{err: fmt.Errorf("the engine tells too much: %w", err), help: "name the models to the agent"}
 	}
 	return health{models: models}
 }

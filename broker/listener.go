@@ -20,6 +20,7 @@ type listener struct {
 	mu    sync.Mutex
 	since time.Time
 	last  map[string]heard // by worker
+	swept time.Time        // when the workers that fell silent were last forgotten
 	sink  func(arbiter.Event)
 }
 
@@ -75,21 +76,38 @@ func (l *listener) listenFor(sink func(arbiter.Event)) {
 func (l *listener) heardFor() time.Duration { return time.Since(l.since) }
 
 func (l *listener) onBeat(m *nats.Msg) {
-	var h wire.Heartbeat
-	if err := wire.Decode(m.Data, &h); err != nil {
+	h, ok := l.readBeat(m)
+	if !ok {
 		l.b.metrics.unreadable("heartbeat")
 		return
 	}
-	if m.Subject != l.b.cfg.Names.Load(h.Worker) {
-		l.b.metrics.unreadable("heartbeat")
-		return // a worker speaks for itself alone
-	}
 	l.mu.Lock()
-	l.last[h.Worker] = heard{beat: h, at: time.Now()}
+	l.keep(h, time.Now())
 	sink := l.sink
 	l.mu.Unlock()
 	if sink != nil {
 		sink(arbiter.Beat{Heartbeat: h})
+	}
+}
+
+// readBeat is false for what no agent of ours sends. A worker speaks for itself alone.
+func (l *listener) readBeat(m *nats.Msg) (h wire.Heartbeat, ok bool) {
+	err := wire.Decode(m.Data, &h)
+	return h, err == nil && wire.ValidToken(h.Worker) && m.Subject == l.b.cfg.Names.Load(h.Worker) && h.Check() == nil
+}
+
+// keep remembers a heartbeat, and now and then forgets the workers that are not heard
+// any more: who may publish heartbeats may make up names.
+func (l *listener) keep(h wire.Heartbeat, now time.Time) {
+	l.last[h.Worker] = heard{beat: h, at: now}
+	if now.Sub(l.swept) < stale {
+		return
+	}
+	l.swept = now
+	for name, h := range l.last {
+		if now.Sub(h.at) > stale {
+			delete(l.last, name)
+		}
 	}
 }
 

@@ -1,5 +1,7 @@
 package wire
 
+import "fmt"
+
 // Heartbeat is the whole state of a worker, published on load.<worker> every
 // interval and, bounded, at once when something changed. Slots and
 // MaxBatchedTokens are per data-parallel rank.
@@ -51,6 +53,33 @@ type InFlight struct {
 
 func (*Heartbeat) kind() string      { return "heartbeat" }
 func (h *Heartbeat) version() *uint8 { return &h.V }
+
+// Bounds of what one worker announces: the broker goes through it for every request.
+const (
+	maxAnnounced = 1024 // models, and as many taints
+	maxName      = 256  // bytes, as in the header that asks for a model
+)
+
+// Check finds what no agent of ours announces.
+func (h *Heartbeat) Check() error {
+	if err := CheckAnnounced("models", h.Models); err != nil {
+		return err
+	}
+	return CheckAnnounced("taints", h.Taints)
+}
+
+// CheckAnnounced tells whether a worker may announce the names of one kind.
+func CheckAnnounced(kind string, names []string) error {
+	if len(names) > maxAnnounced {
+		return fmt.Errorf("%s: %d, want at most %d", kind, len(names), maxAnnounced)
+	}
+	for _, name := range names {
+		if len(name) > maxName {
+			return fmt.Errorf("%s: %q has %d bytes, want at most %d", kind, clip(name), len(name), maxName)
+		}
+	}
+	return nil
+}
 
 // Registration is an agent's first message, stored in WORK on reg.<worker>; its
 // sequence there is the incarnation, so that a later start always has the

@@ -46,7 +46,7 @@ var fields = index(
 		return ""
 	}},
 	field{HeaderModel, func(p *parser, s string) string {
-		if s == "" || len(s) > 256 {
+		if s == "" || len(s) > maxName {
 			return "a model name of 1 to 256 bytes"
 		}
 		p.req.Model = s

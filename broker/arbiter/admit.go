@@ -41,10 +41,7 @@ func (a *Arbiter) admit(r *request, name string) {
 }
 
 func quote(s string) string {
-	if len(s) > 64 {
-		s = s[:64] + "…"
-	}
-	return `"` + s + `"`
+	return `"` + clip(s, 64) + `"`
 }
 
 // limitNames are the caps of a class as the policy file names them.

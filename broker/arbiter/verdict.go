@@ -1,6 +1,10 @@
 package arbiter
 
-import "fairlead/wire"
+import (
+	"unicode/utf8"
+
+	"fairlead/wire"
+)
 
 // verdict is what the broker decided about a request, until it is stored.
 type verdict struct {
@@ -13,9 +17,25 @@ func (a *Arbiter) judge(r *request, reason wire.Reason, detail string) {
 	a.refuse(r, wire.Verdict{Reason: reason, Detail: detail})
 }
 
+// maxDetail bounds what a verdict explains, bytes. It travels with the dead letter and in
+// a header to the client; one that no message can carry could not be stored by any leader.
+const maxDetail = 1 << 10
+
+// clip shortens what people read to a number of bytes, between two characters.
+func clip(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return s[:limit] + "…"
+}
+
 // refuse ends a request with a verdict; the fields that name it are filled in.
 func (a *Arbiter) refuse(r *request, v wire.Verdict) {
 	a.leaveLane(r)
+	v.Detail = clip(v.Detail, maxDetail)
 	v.ID, v.Epoch, v.Class, v.Attempt = r.Seq, a.cfg.Epoch, r.cls.Name, r.attempt
 	r.state = judged
 	a.verdicts[r.Seq] = &verdict{Verdict: v}

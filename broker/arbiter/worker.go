@@ -1,6 +1,7 @@
 package arbiter
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -182,11 +183,17 @@ func (f *fleet) countModels() {
 	slices.SortFunc(f.models, func(a, b wire.ModelStatus) int { return strings.Compare(a.Name, b.Name) })
 }
 
+// maxNamed is how many models are named to a request that names none.
+const maxNamed = 8
+
 // ambiguous tells a request that names no model what it may name.
 func (f *fleet) ambiguous() string {
-	names := make([]string, len(f.models))
-	for i, m := range f.models {
-		names[i] = m.Name
+	names := make([]string, 0, maxNamed+1)
+	for _, m := range f.models[:min(len(f.models), maxNamed)] {
+		names = append(names, clip(m.Name, 64))
+	}
+	if more := len(f.models) - maxNamed; more > 0 {
+		names = append(names, fmt.Sprintf("… and %d more", more))
 	}
 	return wire.HeaderModel + ": missing, and the workers serve several models; want one of " + strings.Join(names, ", ")
 }
