@@ -218,6 +218,7 @@ func TestConfigErrors(t *testing.T) {
 		"block tokens: -1":                     func(c *Config) { c.BlockTokens = -1 },
 		"heartbeat: 1ms, want 50ms to 1m":      func(c *Config) { c.Heartbeat = time.Millisecond },
 		"listen grace: -1ns":                   func(c *Config) { c.ListenGrace = -1 },
+		"body grace: -1ns":                     func(c *Config) { c.BodyGrace = -1 },
 		"leave grace: -1ns":                    func(c *Config) { c.LeaveGrace = -1 },
 		"models: 1025, want at most 1024":      func(c *Config) { c.Models = make([]string, 1025) },
 		"taints: 1025, want at most 1024":      func(c *Config) { c.Taints = make([]string, 1025) },

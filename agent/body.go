@@ -20,10 +20,20 @@ func (j *job) body(req *wire.Request, data []byte) ([]byte, *wire.Failure, error
 		return data, nil, nil
 	}
 	var refused *wire.Failure
+	var absent time.Time // since when the store says that there is none; zero it does not
 	err := insist(j.ctx, func(context.Context) (err error) {
 		ctx, cancel := context.WithTimeout(j.ctx, bodyTimeout) // not the try's: it may be long
 		defer cancel()
 		data, err = j.l.st.GetBody(ctx, req.Body, j.l.cfg.MaxBody)
+		switch {
+		case !errors.Is(err, store.ErrNotFound):
+			absent = time.Time{}
+		case absent.IsZero(): // a just-elected leader does not show all that is there
+			absent = time.Now()
+			return err
+		case time.Since(absent) < j.l.cfg.BodyGrace:
+			return err
+		}
 		refused = j.bodyRefusal(req, err)
 		if refused != nil {
 			return nil

@@ -3,7 +3,11 @@ package agent
 import (
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
 
 	"fairlead/agent/engine"
 	"fairlead/internal/store"
@@ -15,7 +19,7 @@ import (
 func TestBodies(t *testing.T) {
 	w := newWorldWithStreams(t)
 	eng := newFake()
-	r := w.start(eng, func(c *Config) { c.MaxBody = 300 << 10 })
+	r := w.start(eng, func(c *Config) { c.MaxBody, c.BodyGrace = 300<<10, 10*time.Millisecond })
 	r.ready()
 	body := `{"prompt":"` + strings.Repeat("x", 256<<10) + `"}` // four times what a message carries
 	named := func(name, reply string) request {
@@ -59,5 +63,44 @@ func TestBodies(t *testing.T) {
 		}
 		r.done()
 	}
+	r.idle()
+}
+
+// elected stands between an agent and JetStream, under the name "elected", and answers as
+// a just-elected leader of the bucket may: that there is no such message, as often as
+// stale says. No election can be had at will.
+func (w *world) elected(stale int32) {
+	var said atomic.Int32
+	_, err := w.nc.Subscribe("elected.>", func(m *nats.Msg) {
+		call := strings.TrimPrefix(m.Subject, "elected.")
+		if strings.HasPrefix(call, "STREAM.MSG.GET.OBJ_") && said.Add(1) <= stale {
+			w.check(m.Respond([]byte(`{"error":{"code":404,"err_code":10037,"description":"no message found"}}`)))
+			return
+		}
+		w.check(w.nc.PublishMsg(&nats.Msg{Subject: "$JS.API." + call, Reply: m.Reply, Header: m.Header, Data: m.Data}))
+	})
+	w.must(err)
+	w.must(w.nc.Flush())
+}
+
+// TestBodyOfAnElectedLeader: a body that such a leader does not show yet is no reason to
+// refuse the request.
+func TestBodyOfAnElectedLeader(t *testing.T) {
+	w := newWorldWithStreams(t)
+	w.elected(3)
+	eng := newFake()
+	r := w.start(eng, func(c *Config) { c.APIPrefix = "elected" })
+	r.ready()
+	w.must(w.st.PutBody(t.Context(), "there", []byte(`{"prompt":"x"}`)))
+	subject, _ := w.inbox()
+	r.hand(wire.Claim{ID: w.ask(request{header: map[string]string{
+		wire.HeaderReplyTo: subject, wire.HeaderBody: "there", wire.HeaderBodySize: "14",
+	}})})
+	call := receive(t, "the call", eng.calls, nil)
+	if string(call.req.Body) != `{"prompt":"x"}` {
+		t.Errorf("the engine got %s", call.req.Body)
+	}
+	call.end <- fakeEnd{res: engine.Result{Body: []byte("{}")}}
+	r.done()
 	r.idle()
 }

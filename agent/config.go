@@ -61,6 +61,9 @@ type Config struct {
 	// MaxBody is the largest body that is read from the bucket for those that no
 	// message can carry, bytes. Default 256 MiB.
 	MaxBody int64
+	// BodyGrace is for how long a body must be missing from that bucket, by the word
+	// of the stream's leader, before its request is refused. Default 5 s.
+	BodyGrace time.Duration
 	// LeaveGrace bounds how long an aborted agent tries to give its work back.
 	// Default 5 s.
 	LeaveGrace time.Duration
@@ -77,6 +80,7 @@ func (c Config) withDefaults() Config {
 	orDefault(&c.Heartbeat, time.Second)
 	orDefault(&c.ListenGrace, 10*time.Second)
 	orDefault(&c.AttemptTimeout, time.Hour)
+	orDefault(&c.BodyGrace, 5*time.Second)
 	orDefault(&c.LeaveGrace, 5*time.Second)
 	orDefault(&c.MaxBody, 256<<20)
 	if c.ReplyPrefixes == nil {
@@ -127,6 +131,8 @@ func (c Config) validate() error {
 		return fmt.Errorf("listen grace: %s, want a positive duration", c.ListenGrace)
 	case c.MaxBody < 1:
 		return fmt.Errorf("max body: %d bytes, want at least 1", c.MaxBody)
+	case c.BodyGrace < 0:
+		return fmt.Errorf("body grace: %s, want a positive duration", c.BodyGrace)
 	case c.LeaveGrace < 0:
 		return fmt.Errorf("leave grace: %s, want a positive duration", c.LeaveGrace)
 	}

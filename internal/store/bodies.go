@@ -55,7 +55,8 @@ func (s *Store) PutBody(ctx context.Context, name string, data []byte) error {
 }
 
 // GetBody reads a body of at most limit bytes, and checks it against its digest.
-// One that is not there, as the leader of its stream says, is ErrNotFound; a longer
+// One that is not there, or not all of it, as the leader of its stream says, is
+// ErrNotFound; a leader that has just been elected may say so of what is there. A longer
 // one is ErrTooLarge. It uses direct gets alone, which an agent in an account of its
 // own can be given; the library's reader needs a consumer.
 func (s *Store) GetBody(ctx context.Context, name string, limit int64) ([]byte, error) {
