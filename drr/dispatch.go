@@ -4,7 +4,9 @@ package drr
 // credit when nothing is dispatchable. A head that gate refuses is not asked about again until a
 // recheck, or until another entry takes its place.
 func (s *Scheduler) Next(gate Gate) *Entry {
-	s.recheckNow()
+	if s.recheck {
+		s.recheckNow()
+	}
 	for place := s.ring.first(); place >= 0; place = s.ring.first() {
 		c := &s.classes[place]
 		f, l := c.candidate()
@@ -44,7 +46,7 @@ func (s *Scheduler) dispatch(c *class, f *flow, l *lane) *Entry {
 		s.retire(l)
 	}
 	f.choose()
-	if c.Tenants {
+	if c.only == nil {
 		c.tenants.commit(&f.turn, f.offer())
 		s.release(f)
 		if c.tenants.round >= farRound {
@@ -98,9 +100,6 @@ func (s *Scheduler) Recheck(worker int32) {
 func (s *Scheduler) RecheckAll() { s.recheck = true }
 
 func (s *Scheduler) recheckNow() {
-	if !s.recheck {
-		return
-	}
 	s.recheck = false
 	s.reopen()
 	for i := range s.blocked.heads {

@@ -27,16 +27,16 @@ func (f *flow) join(c *class, tenant uint32) {
 
 // choose finds the lane of the candidate, after the lanes have changed.
 func (f *flow) choose() {
-	f.lead = nil
+	var lead *lane
 	if s := &f.shared; s.entries.live > 0 && !s.blocked {
-		f.lead = s
+		lead = s
 	}
-	if f.class.exactReady == 0 || f.exact.live == 0 {
-		return
+	if f.class.exactReady > 0 && f.exact.live > 0 {
+		if exact := f.exact.top(); lead == nil || exact.key.before(&lead.entries.top().key) {
+			lead = exact.ref
+		}
 	}
-	if exact := f.exact.top(); f.lead == nil || exact.key.before(&f.lead.entries.top().key) {
-		f.lead = exact.ref
-	}
+	f.lead = lead
 }
 
 // offer returns what the flow has to offer to the ring of its class.

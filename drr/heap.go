@@ -54,10 +54,12 @@ func (h *heap[T]) sift(i int, n node[T]) {
 		}
 		least := child
 		if child+3 < len(nodes) {
-			least = lesser(nodes, lesser(nodes, child, child+1), lesser(nodes, child+2, child+3))
+			least += leastNode((*[4]node[T])(nodes[child:]))
 		} else {
 			for c := child + 1; c < len(nodes); c++ {
-				least = lesser(nodes, least, c)
+				if nodes[c].key.before(&nodes[least].key) {
+					least = c
+				}
 			}
 		}
 		if !nodes[least].key.before(&n.key) {
@@ -69,9 +71,11 @@ func (h *heap[T]) sift(i int, n node[T]) {
 	nodes[i] = n
 }
 
-// lesser returns which of i and j comes first, without a branch.
-func lesser[T item](nodes []node[T], i, j int) int {
-	return i + (j-i)*int(nodes[j].key.less(&nodes[i].key))
+// leastNode returns which of four comes first, without a branch.
+func leastNode[T item](nodes *[4]node[T]) int {
+	i := nodes[1].key.less(&nodes[0].key)
+	j := 2 + nodes[3].key.less(&nodes[2].key)
+	return int(i + (j-i)*nodes[j&3].key.less(&nodes[i&3].key))
 }
 
 // compact drops every stale node.

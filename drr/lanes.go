@@ -24,7 +24,7 @@ type pin struct {
 // candidate returns the flow that the class serves next, and its lane. The class is neither idle nor blocked.
 func (c *class) candidate() (*flow, *lane) {
 	f := c.only
-	if c.Tenants {
+	if f == nil {
 		f = c.flows[c.tenants.first()]
 	}
 	if c.exactReady == 0 {
@@ -35,14 +35,13 @@ func (c *class) candidate() (*flow, *lane) {
 
 // offer returns what the class has to offer to the ring of classes.
 func (c *class) offer() int64 {
-	if c.counters.Requests == 0 {
-		return idle
-	}
-	if c.closed && c.exactReady == 0 {
+	switch {
+	case c.closed && c.exactReady == 0 && c.counters.Requests > 0:
 		return blocked
-	}
-	if !c.Tenants {
+	case c.only != nil:
 		return c.only.offer()
+	case c.counters.Requests == 0:
+		return idle
 	}
 	return c.tenants.offer()
 }

@@ -130,7 +130,7 @@ func (q *queue[T]) remove(k key, ref T) {
 
 // tidy restores the rule that no front is dead.
 func (q *queue[T]) tidy() {
-	if q.live == 0 || q.dead() > 0 {
+	if q.dead() > 0 || q.live == 0 && (q.heap != nil || cap(q.run) > retain) {
 		q.dropDead()
 	}
 }

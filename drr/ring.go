@@ -54,6 +54,10 @@ func (r *ring) commit(m *member, next int64) {
 		r.arrive(m)
 	}
 	m.add(-m.cost)
+	if 0 < next && next <= m.deficit { // its visit goes on, in the round that it is listed for
+		m.cost, r.due.leaves[m.place].cost = next, next
+		return
+	}
 	if next <= 0 {
 		r.set(m, next)
 		return

@@ -25,11 +25,11 @@ const (
 type Scheduler struct {
 	classes []class
 	ring    ring
+	recheck bool  // every blocked lane may be tested again
+	charged int64 // tokens, by the last dispatch
+	length  int
 	blocked blockedLanes
 	closed  []*class // whose shared lanes are all blocked
-	recheck bool     // every blocked lane may be tested again
-	charged int64    // tokens, by the last dispatch
-	length  int
 	spare   spares
 }
 
@@ -138,7 +138,7 @@ func (s *Scheduler) update(f *flow) {
 // tell lets the rings know what flow f has to offer now.
 func (s *Scheduler) tell(f *flow) {
 	c := f.class
-	if c.Tenants {
+	if c.only == nil {
 		c.tenants.set(&f.turn, f.offer())
 		s.release(f)
 	}
