@@ -103,6 +103,9 @@
 //   - A request that comes back re-enters its lane under its original key, with
 //     the next attempt number, and its class gets back what it was charged, as
 //     far as its credit stays within a quantum and the largest charge.
+//   - A class has at most a quantum and its largest charge saved up, also when a
+//     policy is reloaded or comes with a new leader: what it earned by a larger
+//     quantum is cut to what the new one allows.
 //   - A request that nobody may serve never reaches the ring: it costs and earns
 //     its class nothing.
 //   - Attempt numbers rise and are never reused, whoever leads: what carries the

@@ -203,7 +203,7 @@ func (a *Arbiter) recovered(ev Recovered) {
 func (a *Arbiter) restore() {
 	for _, in := range a.order {
 		if s, ok := a.saved[in.model]; ok && in.sched.Len() > 0 {
-			in.sched.Restore(s)
+			in.restore(s)
 			delete(a.saved, in.model)
 		}
 	}

@@ -1,6 +1,9 @@
 package arbiter
 
 import (
+	"math"
+	"slices"
+
 	"fairlead/drr"
 	"fairlead/policy"
 )
@@ -33,9 +36,37 @@ func (a *Arbiter) reload(p *policy.Policy) {
 		for _, r := range waiting[i] {
 			a.enqueue(r)
 		}
-		in.sched.Restore(credit[i])
+		in.restore(credit[i])
 	}
 }
+
+// restore gives the classes of a ring their credit back, each at most a quantum
+// and its largest charge, as it may have by itself: what was earned by a larger
+// quantum, of a policy that was changed, must not outlive it.
+func (in *ring) restore(s drr.State) {
+	s.Classes = slices.Clone(s.Classes)
+	for i := range s.Classes {
+		if c := in.named(s.Classes[i].Name); c != nil {
+			s.Classes[i].Deficit = c.atMost(s.Classes[i].Deficit)
+		}
+	}
+	in.sched.Restore(s)
+}
+
+// atMost bounds a credit. What waits counts as well: a class may have saved up for it.
+func (c *class) atMost(credit int64) int64 {
+	largest := c.largest
+	if credit > c.mostCredit(largest) {
+		c.ring.sched.Each(c.index, func(e *drr.Entry) bool {
+			largest = max(largest, e.Cost()+c.surcharge())
+			return true
+		})
+	}
+	return min(credit, c.mostCredit(largest))
+}
+
+// mostCredit is what a class whose largest charge is known may have by itself.
+func (c *class) mostCredit(largest int64) int64 { return min(c.Quantum, math.MaxInt64/4) + largest }
 
 // inherit takes over the counts of the class of the same name.
 func (c *class) inherit(old []*class) {

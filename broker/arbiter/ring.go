@@ -203,12 +203,20 @@ func (a *Arbiter) join(r *request, to *ring) {
 	a.leaveRing(from)
 }
 
-// like finds the class that takes the place of another profile's.
-func (in *ring) like(from *policy.Class, uncached int64) *class {
+// named returns the class of a name, nil when there is none.
+func (in *ring) named(name string) *class {
 	for _, c := range in.classes {
-		if c.Name == from.Name {
+		if c.Name == name {
 			return c
 		}
+	}
+	return nil
+}
+
+// like finds the class that takes the place of another profile's.
+func (in *ring) like(from *policy.Class, uncached int64) *class {
+	if c := in.named(from.Name); c != nil {
+		return c
 	}
 	if from.Explicit() {
 		return in.resolve(from.Name, uncached)

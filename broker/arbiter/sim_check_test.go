@@ -36,7 +36,7 @@ func (w *world) check(ev Event, acts []Action) {
 	for _, in := range w.arb.order {
 		w.tally.Parked += min(1, len(in.parked))
 		for _, c := range in.classes {
-			if d := in.sched.Deficit(c.index); d > mostQuantum+mostCharge {
+			if d := in.sched.Deficit(c.index); d > c.Quantum+mostCharge {
 				w.fail("class %s has saved up %d tokens, more than a quantum and a charge", c.Name, d)
 			} else if d < 0 && !w.corrected || d < -mostJobs*mostCharge {
 				w.fail("class %s has a debt of %d tokens", c.Name, -d)

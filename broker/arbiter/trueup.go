@@ -14,7 +14,7 @@ import (
 func (a *Arbiter) charge(r *request, b *booking, tokens int64) {
 	c := r.cls
 	if tokens < 0 {
-		most := c.Quantum + max(c.largest, -tokens) - c.ring.sched.Deficit(c.index)
+		most := c.mostCredit(max(c.largest, -tokens)) - c.ring.sched.Deficit(c.index)
 		tokens = -min(-tokens, max(0, most))
 	}
 	c.ring.sched.Charge(c.index, r.Tenant, tokens)
@@ -54,10 +54,14 @@ func bound(tokens int64) int64 { return min(max(tokens, 0), wire.MaxTokens) }
 func weighted(weight, tokens float64) int64 { return int64(math.Round(weight * tokens)) }
 
 // estimate has the scheduler charge the output that is to be expected.
-func (c *class) estimate() {
-	if c.EstimateOutput {
-		c.ring.sched.SetSurcharge(c.index, weighted(c.OutputWeight, c.output.value))
+func (c *class) estimate() { c.ring.sched.SetSurcharge(c.index, c.surcharge()) }
+
+// surcharge is what is charged for that output.
+func (c *class) surcharge() int64 {
+	if !c.EstimateOutput {
+		return 0
 	}
+	return weighted(c.OutputWeight, c.output.value)
 }
 
 // mean is the moving mean of a sequence: the plain one at first, later one in
