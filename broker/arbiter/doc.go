@@ -54,6 +54,12 @@
 // heartbeats and the streams are not read in one order. A claim that a live worker
 // neither lists nor has reported is looked up in WORK.
 //
+// # Models that nobody serves
+//
+// Requests for such a model wait for a worker, in a ring of their own, for as long
+// as no_worker_grace allows. Names cost a client nothing, and every ring costs every
+// step: when 256 such rings are there, a request for one more is refused at once.
+//
 // # Overload
 //
 // A worker above a threshold of Config.Overload is given nothing, and is not

@@ -137,6 +137,9 @@ func (a *Arbiter) prospect(r *request, x wire.Explanation, known bool) (wire.Pro
 	switch impossible := a.impossiblePin(r); {
 	case a.found != nil:
 		return wire.ProspectWaits, "", recovering
+	case a.crowded(in.model):
+		reason, detail := a.crowdedOut(in.model)
+		return wire.ProspectRefused, reason, detail
 	case in.model == "" && len(a.fleet.models) > 1:
 		return wire.ProspectRefused, wire.InvalidRequest, a.fleet.ambiguous()
 	case !known && in.profile.UnknownClass == policy.UnknownReject:

@@ -97,6 +97,9 @@ func (a *Arbiter) arrive(ev Arrived) {
 	case past != nil && a.resume(r, past):
 	case ev.Refusal != nil:
 		a.judge(r, ev.Refusal.Reason, ev.Refusal.Detail)
+	case ev.Request.Model != "" && r.ring().model == "":
+		reason, detail := a.crowdedOut(ev.Request.Model)
+		a.judge(r, reason, detail)
 	default:
 		a.admit(r, ev.Request.Class)
 	}
@@ -113,7 +116,11 @@ func (a *Arbiter) intake(ev Arrived) *request {
 		k.pin.pinned++
 		a.fleet.pins++
 	}
-	in := a.ring(a.modelOf(q.Model))
+	model := a.modelOf(q.Model)
+	if a.crowded(model) {
+		model = ""
+	}
+	in := a.ring(model)
 	in.members++
 	r.cls = in.resolve(q.Class, r.Uncached())
 	return r
