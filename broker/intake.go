@@ -75,14 +75,16 @@ func (in *intake) stop() {
 	}
 }
 
-// consume starts an ordered consumer at a sequence and returns once everything
-// that the stream's leader reports now has been delivered.
-func (in *intake) consume(ctx context.Context, x *tail, headersOnly bool, handle func(jetstream.Msg)) error {
+// consume starts an ordered consumer and returns once everything that was in the
+// stream when it was looked at has been delivered.
+func (in *intake) consume(ctx context.Context, x *tail, r store.Range, headersOnly bool, handle func(jetstream.Msg)) error {
 	st := in.term.b.store
-	var r store.Range
 	var cons jetstream.Consumer
 	begun := in.term.insist(ctx, "read "+x.stream, func(ctx context.Context) (err error) {
-		r, cons, err = in.open(ctx, x, headersOnly)
+		cons, err = st.JS.OrderedConsumer(ctx, x.stream, jetstream.OrderedConsumerConfig{
+			DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: max(r.First, 1),
+			HeadersOnly: headersOnly, InactiveThreshold: consumerIdle,
+		})
 		return err
 	})
 	if !begun {
@@ -127,26 +129,12 @@ const (
 	consumerIdle = time.Minute
 )
 
-// open finds out what a stream holds and makes a consumer that begins there.
-func (in *intake) open(ctx context.Context, x *tail, headersOnly bool) (r store.Range, cons jetstream.Consumer, err error) {
-	st := in.term.b.store
-	if r, err = st.Range(ctx, x.stream); err != nil {
-		return r, nil, err
-	}
-	cons, err = st.JS.OrderedConsumer(ctx, x.stream, jetstream.OrderedConsumerConfig{
-		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: max(r.First, 1),
-		HeadersOnly: headersOnly, InactiveThreshold: consumerIdle,
-	})
-	if err != nil {
-		return r, nil, fmt.Errorf("consumer of %s: %w", x.stream, err)
-	}
-	return r, cons, nil
-}
-
-// rangeOf asks until the stream's leader answers.
+// rangeOf asks until the stream's leader answers that has all that was acknowledged by
+// now. With less, recovery would end before the newest requests, or take up a request
+// whose outcome it has not seen.
 func (in *intake) rangeOf(ctx context.Context, stream string) (r store.Range, err error) {
 	told := in.term.insist(ctx, "look at "+stream, func(ctx context.Context) (err error) {
-		r, err = in.term.b.store.Range(ctx, stream)
+		r, err = in.term.b.store.CommittedRange(ctx, stream)
 		return err
 	})
 	if !told {
@@ -182,7 +170,11 @@ func (x *tail) reach(ctx context.Context, st *store.Store, last uint64) error {
 // that was killed may keep them: what is gone from DONE was gone from REQ before,
 // and REQ is read later.
 func (in *intake) readDone(ctx context.Context) error {
-	if err := in.consume(ctx, in.done, false, in.onDone); err != nil {
+	r, err := in.rangeOf(ctx, in.done.stream)
+	if err != nil {
+		return err
+	}
+	if err := in.consume(ctx, in.done, r, false, in.onDone); err != nil {
 		return err
 	}
 	in.done.pass(in.done.end)
@@ -232,7 +224,7 @@ func (in *intake) readReq(ctx context.Context) error {
 		return err
 	}
 	in.term.clean.startAt(r.First)
-	return in.consume(ctx, in.req, true, in.onReq)
+	return in.consume(ctx, in.req, r, true, in.onReq)
 }
 
 func (in *intake) onReq(m jetstream.Msg) {

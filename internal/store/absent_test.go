@@ -72,10 +72,19 @@ type fresh struct {
 	Found  bool   // the message is there
 	Last   uint64 // in the stream
 	Leader string
+	Since  time.Time // when its lead began
+	Code   int       // of the error that a delete ends with
 }
 
 func (f fresh) info() map[string]any {
-	return map[string]any{"state": map[string]any{"last_seq": f.Last}, "cluster": map[string]any{"leader": f.Leader}}
+	return map[string]any{
+		"state":   map[string]any{"last_seq": f.Last},
+		"cluster": map[string]any{"leader": f.Leader, "leader_since": f.Since, "raft_group": "S-R3F"},
+	}
+}
+
+func (f fresh) refuse() map[string]any {
+	return map[string]any{"error": map[string]any{"code": 500, "err_code": f.Code, "description": "no"}}
 }
 
 func (f fresh) get() map[string]any {
@@ -93,8 +102,11 @@ func elected(t *testing.T, nc *nats.Conn, answers []fresh) (st *store.Store, ask
 		f := answers[min(next, len(answers)-1)]
 		next++
 		body := f.get()
-		if strings.Contains(m.Subject, "INFO") {
+		switch {
+		case strings.Contains(m.Subject, "INFO"):
 			body = f.info()
+		case strings.Contains(m.Subject, "DELETE"):
+			body = f.refuse()
 		}
 		data, err := json.Marshal(body)
 		if err != nil {
@@ -125,6 +137,7 @@ func TestNothingFrom(t *testing.T) {
 		"something":             {[]fresh{{Last: 9, Leader: "a"}, {Found: true}}, 9, false, false},
 		"not taken in":          {[]fresh{{Last: 6, Leader: "a"}}, 9, false, true},
 		"another leads at last": {[]fresh{{Last: 9, Leader: "a"}, {}, {Last: 9, Leader: "b"}}, 9, false, true},
+		"nobody leads":          {[]fresh{{Last: 9}}, 9, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			st, asked := elected(t, nc, tc.answers)

@@ -171,42 +171,6 @@ func (s *Store) leaderGet(ctx context.Context, stream string, req seqRequest) (M
 	return m, nil
 }
 
-// Range is what the leader of a stream says of its contents.
-type Range struct {
-	First, Last uint64 // sequences; First = Last + 1 when empty
-	Messages    uint64
-	Bytes       uint64
-	MaxBytes    int64  // that it may have; -1 for no limit
-	Leader      string // name of the server; "" without a cluster
-}
-
-// Range asks the leader of a stream for its first and last sequence and its size.
-func (s *Store) Range(ctx context.Context, stream string) (Range, error) {
-	var resp struct {
-		Error *jetstream.APIError `json:"error"`
-		State struct {
-			First    uint64 `json:"first_seq"`
-			Last     uint64 `json:"last_seq"`
-			Messages uint64 `json:"messages"`
-			Bytes    uint64 `json:"bytes"`
-		} `json:"state"`
-		Config struct {
-			MaxBytes int64 `json:"max_bytes"`
-		} `json:"config"`
-		Cluster struct {
-			Leader string `json:"leader"`
-		} `json:"cluster"`
-	}
-	if err := s.call(ctx, "STREAM.INFO."+stream, nil, &resp); err != nil {
-		return Range{}, fmt.Errorf("info of %s: %w", stream, err)
-	}
-	if resp.Error != nil {
-		return Range{}, fmt.Errorf("info of %s: %w", stream, resp.Error)
-	}
-	st := resp.State
-	return Range{First: st.First, Last: st.Last, Messages: st.Messages, Bytes: st.Bytes, MaxBytes: resp.Config.MaxBytes, Leader: resp.Cluster.Leader}, nil
-}
-
 // Delete removes one message; one that is already gone is no error. The answer
 // comes from the stream's leader, so that afterwards the message is gone for
 // good.
