@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
-	"github.com/synadia-io/orbit.go/jetstreamext"
-
 	"fairlead/broker/arbiter"
+	"fairlead/internal/store"
 	"fairlead/wire"
 )
 
@@ -80,39 +78,35 @@ func (r *workReader) batch(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()
 	st := r.term.b.store
-	msgs, err := jetstreamext.GetBatch(ctx, st.JS, st.Names.StreamWORK(), workBatch, jetstreamext.GetBatchSeq(r.next))
-	if err != nil {
-		return err
-	}
-	for m, err := range msgs {
+	for m, err := range st.Batch(ctx, st.Names.StreamWORK(), "", r.next, workBatch) {
 		if err != nil {
 			return err
 		}
-		r.next = m.Sequence + 1
-		if r.bad = r.take(m); r.bad != nil {
+		r.next = m.Seq + 1
+		if r.bad = r.take(&m); r.bad != nil {
 			return r.bad
 		}
-		r.done = r.done || m.Sequence >= r.end
+		r.done = r.done || m.Seq >= r.end
 	}
 	return nil
 }
 
 // take sorts one message of WORK.
-func (r *workReader) take(m *jetstream.RawStreamMsg) error {
+func (r *workReader) take(m *store.Message) error {
 	t := r.term
 	names := t.b.cfg.Names
 	if worker, incarnation, ok := names.SplitWork(m.Subject); ok {
-		ev := arbiter.ClaimFound{Seq: m.Sequence, Worker: worker, Incarnation: incarnation}
+		ev := arbiter.ClaimFound{Seq: m.Seq, Worker: worker, Incarnation: incarnation}
 		if err := wire.Decode(m.Data, &ev.Claim); err != nil {
-			return fmt.Errorf("message %d: %w", m.Sequence, err)
+			return fmt.Errorf("message %d: %w", m.Seq, err)
 		}
 		t.post(ev)
 		return nil
 	}
 	if id, ok := names.SplitID(m.Subject); ok && m.Subject == names.Verdict(id) {
-		ev := arbiter.VerdictFound{Seq: m.Sequence}
+		ev := arbiter.VerdictFound{Seq: m.Seq}
 		if err := wire.Decode(m.Data, &ev.Verdict); err != nil {
-			return fmt.Errorf("message %d: %w", m.Sequence, err)
+			return fmt.Errorf("message %d: %w", m.Seq, err)
 		}
 		t.post(ev)
 		return nil

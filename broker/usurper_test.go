@@ -11,9 +11,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
-	"github.com/synadia-io/orbit.go/jetstreamext"
 
 	"fairlead/internal/store"
 	"fairlead/wire"
@@ -173,15 +171,11 @@ func checkFenced(t *testing.T, newer *lease, older *writer) {
 	}
 	found := uint64(0)
 	for next := uint64(1); next <= last.Last; {
-		msgs, err := jetstreamext.GetBatch(t.Context(), st.JS, st.Names.StreamWORK(), workBatch, jetstreamext.GetBatchSeq(next))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for m, err := range msgs {
+		for m, err := range st.Batch(t.Context(), st.Names.StreamWORK(), "", next, workBatch) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			next = m.Sequence + 1
+			next = m.Seq + 1
 			found += fenced(t, m, newer, older.fence.lease.epoch)
 		}
 	}
@@ -191,7 +185,7 @@ func checkFenced(t *testing.T, newer *lease, older *writer) {
 }
 
 // fenced checks one message, and counts those of the older leader.
-func fenced(t *testing.T, m *jetstream.RawStreamMsg, newer *lease, old uint64) uint64 {
+func fenced(t *testing.T, m store.Message, newer *lease, old uint64) uint64 {
 	t.Helper()
 	if _, _, ok := newer.b.cfg.Names.SplitWork(m.Subject); !ok {
 		return 0
@@ -203,8 +197,8 @@ func fenced(t *testing.T, m *jetstream.RawStreamMsg, newer *lease, old uint64) u
 	if c.Epoch != old {
 		return 0
 	}
-	if m.Sequence >= newer.guards[0] {
-		t.Errorf("claim %d of the older leader is stored behind the guards of the newer, from %d on", m.Sequence, newer.guards[0])
+	if m.Seq >= newer.guards[0] {
+		t.Errorf("claim %d of the older leader is stored behind the guards of the newer, from %d on", m.Seq, newer.guards[0])
 	}
 	return 1
 }

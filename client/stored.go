@@ -1,14 +1,12 @@
 package client
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
-	"github.com/synadia-io/orbit.go/jetstreamext"
 
 	"fairlead/internal/store"
 	"fairlead/wire"
@@ -32,8 +30,6 @@ const (
 	lateWait   = time.Second // between two reads that find nothing until a result is lost: a just-elected leader shows less than is stored
 	readBatch  = 256
 )
-
-var errNoAnswer = errors.New("the store ended a batch without a message")
 
 // Await reads the result of a request that was asked without an inbox, by its
 // id, as it is stored and as it comes. It may be called for as long as results
@@ -175,17 +171,12 @@ func (p *Pending) readOnce(ctx context.Context) error {
 
 // readSome reads one batch; it fails when nothing more is there.
 func (p *Pending) readSome(ctx context.Context) error {
-	st, before := p.c.store, p.reader.seq
-	batch, err := jetstreamext.GetBatch(ctx, st.JS, st.Names.StreamRES(), readBatch,
-		jetstreamext.GetBatchSubject(p.subject), jetstreamext.GetBatchSeq(p.reader.seq+1))
-	if err != nil {
-		return err
-	}
-	for m, err := range batch {
+	st := p.c.store
+	for m, err := range st.Batch(ctx, st.Names.StreamRES(), p.subject, p.reader.seq+1, readBatch) {
 		if err != nil {
 			return err
 		}
-		p.reader.seq = m.Sequence
+		p.reader.seq = m.Seq
 		rm, perr := wire.ParseResult(m.Header)
 		if perr != nil || rm.ID != p.ID {
 			continue // not a worker's
@@ -193,9 +184,6 @@ func (p *Pending) readSome(ctx context.Context) error {
 		p.mu.Lock()
 		p.asm.addStored(rm, payload{m.Data, wire.First(m.Header, wire.HeaderContentType)})
 		p.mu.Unlock()
-	}
-	if p.reader.seq == before { // a batch that runs out of time ends without an error
-		return cmp.Or(ctx.Err(), errNoAnswer)
 	}
 	return nil
 }

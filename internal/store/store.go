@@ -86,7 +86,7 @@ func (s *Store) directGet(ctx context.Context, stream string, seq uint64) (Messa
 	if err != nil {
 		return Message{}, fmt.Errorf("get %d of %s: %w", seq, stream, err)
 	}
-	if status := r.Header.Get("Status"); status != "" {
+	if status := statusOf(r); status != "" {
 		return Message{}, fmt.Errorf("get %d of %s: status %s", seq, stream, status)
 	}
 	return fromDirect(r)
@@ -95,21 +95,22 @@ func (s *Store) directGet(ctx context.Context, stream string, seq uint64) (Messa
 // fromDirect reads the answer to a direct get, which carries what it says of
 // the message in headers of its own.
 func fromDirect(r *nats.Msg) (Message, error) {
-	seq, err := strconv.ParseUint(r.Header.Get("Nats-Sequence"), 10, 64)
+	seq, err := strconv.ParseUint(told(r.Header, "Nats-Sequence"), 10, 64)
 	if err != nil {
 		return Message{}, fmt.Errorf("direct get: header Nats-Sequence: %w", err)
 	}
-	at, err := time.Parse(time.RFC3339Nano, r.Header.Get("Nats-Time-Stamp"))
+	at, err := time.Parse(time.RFC3339Nano, told(r.Header, "Nats-Time-Stamp"))
 	if err != nil {
 		return Message{}, fmt.Errorf("direct get: header Nats-Time-Stamp: %w", err)
 	}
-	return Message{Subject: r.Header.Get("Nats-Subject"), Seq: seq, Time: at, Header: r.Header, Data: r.Data}, nil
+	return Message{Subject: told(r.Header, "Nats-Subject"), Seq: seq, Time: at, Header: r.Header, Data: r.Data}, nil
 }
 
 type seqRequest struct {
 	Seq     uint64 `json:"seq,omitempty"`
 	LastFor string `json:"last_by_subj,omitempty"`
 	NextFor string `json:"next_by_subj,omitempty"`
+	Batch   int    `json:"batch,omitempty"`
 	NoErase bool   `json:"no_erase,omitempty"`
 }
 
