@@ -18,19 +18,16 @@ type message struct {
 
 // messages takes a list of messages; what is none counts as the text that it is.
 func (t *text) messages(raw json.RawMessage) {
-	var list []json.RawMessage
-	if json.Unmarshal(raw, &list) != nil {
+	if !isList(raw) {
 		t.json(raw)
 		return
 	}
-	for _, item := range list {
-		t.message(item)
-	}
+	t.each(raw, t.message)
 }
 
 func (t *text) message(raw json.RawMessage) {
 	var m message
-	if json.Unmarshal(raw, &m) != nil {
+	if raw[0] != '{' || json.Unmarshal(raw, &m) != nil {
 		t.json(raw)
 		return
 	}
@@ -46,13 +43,18 @@ func (t *text) message(raw json.RawMessage) {
 
 // messagesOf takes the items of the responses API, if that is what raw is.
 func (t *text) messagesOf(raw json.RawMessage) bool {
-	var items []json.RawMessage
-	if json.Unmarshal(raw, &items) != nil || len(items) == 0 || items[0][0] != '{' {
+	if !isList(raw) {
 		return false
 	}
-	t.frame += perAnswer
-	t.messages(raw)
-	return true
+	for first := range items(raw) {
+		if first[0] != '{' {
+			return false
+		}
+		t.frame += perAnswer
+		t.messages(raw)
+		return true
+	}
+	return false
 }
 
 // part is a piece of a message's content.
@@ -75,28 +77,17 @@ type fileData struct {
 
 // content takes a text, or a list of parts.
 func (t *text) content(raw json.RawMessage) {
-	var s string
-	if len(raw) == 0 || bytes.Equal(raw, []byte("null")) {
+	if isList(raw) {
+		t.each(raw, t.part)
 		return
 	}
-	if json.Unmarshal(raw, &s) == nil {
-		t.add(s)
-		return
-	}
-	var parts []json.RawMessage
-	if json.Unmarshal(raw, &parts) != nil {
-		t.json(raw)
-		return
-	}
-	for _, p := range parts {
-		t.part(p)
-	}
+	t.value(raw)
 }
 
 func (t *text) part(raw json.RawMessage) {
 	var p part
-	if json.Unmarshal(raw, &p) != nil {
-		t.content(raw) // a bare string in a list
+	if raw[0] != '{' || json.Unmarshal(raw, &p) != nil {
+		t.value(raw) // a bare string in a list
 		return
 	}
 	t.add(p.Text)
@@ -107,30 +98,30 @@ func (t *text) part(raw json.RawMessage) {
 	t.frame += audioTokens(len(p.Audio.Data)) + fileTokens(len(p.File.Data)) + fileTokens(len(p.FileData))
 }
 
+// plainLists is how deep lists may lie in each other in what plain takes.
+const plainLists = 2
+
 // plain takes what completions and embeddings do: a text, a list of texts, a
 // list of tokens, or a list of such lists.
-func (t *text) plain(raw json.RawMessage) {
-	var s string
-	if len(raw) == 0 || bytes.Equal(raw, []byte("null")) {
-		return
+func (t *text) plain(raw json.RawMessage, lists int) {
+	switch {
+	case !isList(raw) || lists == 0:
+		t.value(raw)
+	case bytes.ContainsAny(raw[1:], `"[{tfn`): // of all values only numbers have none of these
+		t.each(raw, func(item json.RawMessage) { t.plain(item, lists-1) })
+	default:
+		t.frame += float64(count(raw))
 	}
-	if json.Unmarshal(raw, &s) == nil {
+}
+
+// value takes a string as its text, and anything else as the JSON that it is.
+func (t *text) value(raw json.RawMessage) {
+	var s string
+	if len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, &s) == nil {
 		t.add(s)
 		return
 	}
-	var tokens []float64
-	if json.Unmarshal(raw, &tokens) == nil {
-		t.frame += float64(len(tokens))
-		return
-	}
-	var list []json.RawMessage
-	if json.Unmarshal(raw, &list) != nil || raw[0] != '[' {
-		t.json(raw)
-		return
-	}
-	for _, item := range list {
-		t.plain(item)
-	}
+	t.json(raw)
 }
 
 // json takes a value as the text that it is.

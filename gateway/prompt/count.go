@@ -20,6 +20,7 @@ type text struct {
 	pieces []string
 	size   int     // bytes of them
 	frame  float64 // tokens beside them
+	items  int     // of lists that were taken apart
 }
 
 func (t *text) add(s string) {

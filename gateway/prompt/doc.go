@@ -27,5 +27,7 @@
 // Up to [MaxExact] bytes of text are counted. Of longer prompts 64 samples of
 // 4 KiB, evenly spread, are counted and scaled up. Text goes through the
 // vocabulary in pieces of at most 4 KiB, cut at a blank where there is one, so
-// that no text makes the work grow faster than its length.
+// that no text makes the work grow faster than its length. Lists are taken apart
+// as deep as OpenAI's API has them, and into 16 Ki items in all; what is below
+// that or comes after it counts as the JSON text that it is.
 package prompt

@@ -98,18 +98,15 @@ func (b *body) collect(t *text) {
 		t.frame += perAnswer
 		t.messages(b.Messages)
 	}
-	t.plain(b.Prompt)
-	t.plain(b.Suffix)
+	t.plain(b.Prompt, plainLists)
+	t.plain(b.Suffix, plainLists)
 	t.content(b.Instructions)
 	if !t.messagesOf(b.Input) { // of the responses API
-		t.plain(b.Input)
+		t.plain(b.Input, plainLists)
 	}
 	for _, raw := range []json.RawMessage{b.Tools, b.Functions} {
 		t.json(raw)
-		var list []json.RawMessage
-		if json.Unmarshal(raw, &list) == nil {
-			t.frame += perTool * float64(len(list))
-		}
+		t.frame += perTool * float64(count(raw))
 	}
 	t.json(b.ResponseFormat)
 	t.json(b.Text)

@@ -58,6 +58,11 @@ func TestInput(t *testing.T) {
 		"wide image":      {fmt.Sprintf(image, dataURL(t, 4096, 1024), ""), frame + 85 + 170*4},
 		"audio":           {fmt.Sprintf(`{"messages":[{"role":"user","content":[{"type":"input_audio","input_audio":{"data":%q}}]}]}`, strings.Repeat("A", 6400)), frame + 3},
 		"file":            {fmt.Sprintf(`{"messages":[{"role":"user","content":[{"type":"file","file":{"file_data":%q}}]}]}`, strings.Repeat("A", 64)), frame + 12},
+		"blanks":          {`{"input": [ [ 1 , 2 ] , [ ] , [3] ] }`, 3},
+		"brackets":        {`{"prompt":["]","\\\"]",[1]]}`, 1 + 1 + 1},
+		"bare part":       {`{"messages":[{"role":"user","content":["Hello world", 7]}]}`, frame + 3},
+		"too deep":        {`{"prompt":[[["Hello world"]]]}`, 4},
+		"null":            {`{"prompt":null,"tools":null,"messages":[{"role":"user","content":null}]}`, frame},
 		"nothing":         {`{}`, 1},
 	} {
 		if got := read(t, c.body); got.Input != c.want || got.Sampled {
