@@ -144,3 +144,27 @@ func TestSlowClients(t *testing.T) {
 	r.until("it runs", func() bool { running, _ := r.load(); return running == 1 })
 	r.until("it is cancelled", func() bool { running, _ := r.load(); return running == 0 })
 }
+
+// A body that nobody wants is not waited for longer than one that is read.
+func TestBodyThatNeverComes(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, twoClasses)
+	g := r.gateway(gateway.Config{Class: "regular", BodyTimeout: 200 * time.Millisecond, Keys: parseKeys(t, `keys: [{name: a, key: sk-a-secret}]`)})
+	for line, want := range map[string]string{
+		"POST /v1/chat/completions": "HTTP/1.1 401",
+		"GET /v1/models":            "HTTP/1.1 401",
+		"POST //v1":                 "HTTP/1.1 307",
+		"OPTIONS *":                 "HTTP/1.1 200",
+	} {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(g.url, "http://"))
+		must(t, err)
+		must(t, conn.SetDeadline(time.Now().Add(patience)))
+		_, err = io.WriteString(conn, line+" HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n")
+		must(t, err)
+		said, err := io.ReadAll(conn)
+		if err != nil || !strings.HasPrefix(string(said), want) {
+			t.Errorf("%s: %q, %v; want %s and the end of the connection", line, said, err, want)
+		}
+		must(t, conn.Close())
+	}
+}

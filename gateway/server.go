@@ -35,6 +35,7 @@ func (g *Gateway) Listen(addr string) (*Server, error) {
 	protocols.SetUnencryptedHTTP2(true)
 	return &Server{g: g, listener: l, http: &http.Server{
 		Handler: g.Handler(), ReadHeaderTimeout: headerTimeout, IdleTimeout: g.cfg.IdleTimeout, MaxHeaderBytes: maxHeaders,
+		ReadTimeout: g.cfg.BodyTimeout, // of a body that nobody reads, as after a wrong key: the server reads it to its end
 		BaseContext: func(net.Listener) context.Context { return g.life }, Protocols: &protocols,
 	}}, nil
 }
