@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -51,9 +50,7 @@ func (c *call) asyncID(id uint64) string {
 	if c.key == nil {
 		return s
 	}
-	mac := hmac.New(sha256.New, c.key.Hash())
-	mac.Write([]byte("request " + s))
-	return s + "-" + hex.EncodeToString(mac.Sum(nil)[:16])
+	return s + "-" + hex.EncodeToString(c.key.Sign("request " + s)[:16])
 }
 
 // accepted answers a request that is to be picked up later.

@@ -1,6 +1,9 @@
 package gateway_test
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -83,6 +86,14 @@ func TestAsync(t *testing.T) {
 	}
 }
 
+// forged is the id of a request signed with what a client knows of its own key.
+func forged(key, number string) string {
+	hash := sha256.Sum256([]byte(key))
+	mac := hmac.New(sha256.New, hash[:])
+	mac.Write([]byte("request " + number))
+	return number + "-" + hex.EncodeToString(mac.Sum(nil)[:16])
+}
+
 // Only the key that asked can see or cancel a request.
 func TestAsyncKeys(t *testing.T) {
 	t.Parallel()
@@ -105,7 +116,7 @@ func TestAsyncKeys(t *testing.T) {
 		t.Errorf("its own: %d %s", got.status, got.body)
 	}
 	number, _, _ := strings.Cut(id, "-")
-	for _, path := range []string{asyncPath + id, asyncPath + number} {
+	for _, path := range []string{asyncPath + id, asyncPath + number, asyncPath + forged("sk-b-secret", number)} {
 		for _, method := range []string{http.MethodGet, http.MethodDelete} {
 			if got := g.do(method, path, "", b); got.status != 404 {
 				t.Errorf("%s %s of another key: %d %s", method, path, got.status, got.body)

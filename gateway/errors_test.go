@@ -17,7 +17,7 @@ import (
 
 func parseKeys(t testing.TB, text string) *keys.Set {
 	t.Helper()
-	s, err := keys.Parse([]byte(text))
+	s, err := keys.Parse([]byte("secret: 0123456789abcdef0123456789abcdef\n" + text))
 	must(t, err)
 	return s
 }

@@ -103,7 +103,8 @@ func TestGatewayDaemon(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	_, agents := w.running("w1")
-	file := w.file("keys.yaml", "keys: [{name: one, key: sk-first-secret}]")
+	const secret = "secret: 0123456789abcdef0123456789abcdef\n"
+	file := w.file("keys.yaml", secret+"keys: [{name: one, key: sk-first-secret}]")
 	g, url := w.gateway("gateway", "--keys", file)
 	ask := func(key string) int {
 		status, _ := post(t, url+"/v1/chat/completions", greeting, "Authorization: Bearer "+key)
@@ -112,10 +113,10 @@ func TestGatewayDaemon(t *testing.T) {
 	if a, b := ask("sk-first-secret"), ask("sk-second-secret"); a != 200 || b != 401 {
 		t.Errorf("a known key: %d, an unknown one: %d", a, b)
 	}
-	w.file("keys.yaml", "keys: [{name: two, key: short}]")
+	w.file("keys.yaml", secret+"keys: [{name: two, key: short}]")
 	g.signal(syscall.SIGHUP)
 	g.says("keys not reloaded")
-	w.file("keys.yaml", "keys: [{name: two, key: sk-second-secret}]")
+	w.file("keys.yaml", secret+"keys: [{name: two, key: sk-second-secret}]")
 	g.signal(syscall.SIGHUP)
 	g.says("keys reloaded")
 	if a, b := ask("sk-first-secret"), ask("sk-second-secret"); a != 401 || b != 200 {

@@ -3,6 +3,7 @@
 package keys
 
 import (
+	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -30,11 +31,13 @@ type Key struct {
 	Concurrent int     // requests under way; 0 no limit
 
 	hash [sha256.Size]byte
+	set  *Set
 }
 
 // Set is a file that has been read.
 type Set struct {
 	byHash map[[sha256.Size]byte]*Key
+	secret []byte // of the gateways with this file
 }
 
 type fileKey struct {
@@ -51,6 +54,7 @@ type fileKey struct {
 }
 
 type fileSet struct {
+	Secret   string    `yaml:"secret"`
 	Gateways int       `yaml:"gateways"`
 	Keys     []fileKey `yaml:"keys"`
 }
@@ -68,7 +72,10 @@ func Parse(data []byte) (*Set, error) {
 	if len(f.Keys) == 0 {
 		return nil, errors.New("keys: the list is empty; want at least one key, or no file at all")
 	}
-	s := &Set{byHash: make(map[[sha256.Size]byte]*Key, len(f.Keys))}
+	if len(f.Secret) < minSecret {
+		return nil, fmt.Errorf("keys: secret: %d characters; want at least %d that no client knows, as of openssl rand -hex 32: ids of requests are signed with it", len(f.Secret), minSecret)
+	}
+	s := &Set{byHash: make(map[[sha256.Size]byte]*Key, len(f.Keys)), secret: []byte(f.Secret)}
 	var names []string
 	for i := range f.Keys {
 		k, err := f.Keys[i].read(max(f.Gateways, 1))
@@ -81,7 +88,7 @@ func Parse(data []byte) (*Set, error) {
 			return nil, fmt.Errorf("keys[%d] (%q): the same key as %q; want each once", i, k.Name, s.byHash[k.hash].Name)
 		}
 		names = append(names, k.Name)
-		s.byHash[k.hash] = k
+		k.set, s.byHash[k.hash] = s, k
 	}
 	return s, nil
 }
@@ -115,7 +122,7 @@ func (f *fileKey) read(gateways int) (*Key, error) {
 		k.Concurrent = max(f.Concurrent/gateways, 1)
 	}
 	var err error
-	k.hash, err = f.secret()
+	k.hash, err = f.hash()
 	return k, err
 }
 
@@ -142,15 +149,19 @@ func (f *fileKey) check() error {
 	return nil
 }
 
-// minSecret is the least length of a key in the clear: shorter ones are guessed.
-const minSecret = 8
+// Least lengths of the file's secret, and of a key in the clear: shorter ones are
+// guessed.
+const (
+	minSecret = 32
+	minKey    = 8
+)
 
-func (f *fileKey) secret() (h [sha256.Size]byte, err error) {
+func (f *fileKey) hash() (h [sha256.Size]byte, err error) {
 	switch {
 	case (f.Key == "") == (f.SHA256 == ""):
 		return h, errors.New("want either key or sha256")
-	case f.Key != "" && len(f.Key) < minSecret:
-		return h, fmt.Errorf("key: %d characters; want at least %d", len(f.Key), minSecret)
+	case f.Key != "" && len(f.Key) < minKey:
+		return h, fmt.Errorf("key: %d characters; want at least %d", len(f.Key), minKey)
 	case f.Key != "":
 		return sha256.Sum256([]byte(f.Key)), nil
 	}
@@ -158,7 +169,10 @@ func (f *fileKey) secret() (h [sha256.Size]byte, err error) {
 	if err != nil || len(raw) != sha256.Size {
 		return h, errors.New("sha256: want 64 hexadecimal digits, as of printf %s \"$KEY\" | sha256sum")
 	}
-	return [sha256.Size]byte(raw), nil
+	if h = [sha256.Size]byte(raw); h == sha256.Sum256(nil) {
+		return h, errors.New("sha256: is that of an empty key; was $KEY set when it was made?")
+	}
+	return h, nil
 }
 
 // Find is the entry of a key that a client presents; nil when there is none.
@@ -168,8 +182,14 @@ func (s *Set) Find(secret string) *Key { return s.byHash[sha256.Sum256([]byte(se
 // Len is the number of keys.
 func (s *Set) Len() int { return len(s.byHash) }
 
-// Hash is a secret that every gateway with the same file has.
-func (k *Key) Hash() []byte { return k.hash[:] }
+// Sign makes of a text what only gateways with the file's secret can make of it,
+// for the key of this name alone. It outlives the key itself, which may be
+// replaced.
+func (k *Key) Sign(text string) []byte {
+	mac := hmac.New(sha256.New, k.set.secret)
+	mac.Write([]byte(k.Name + " " + text))
+	return mac.Sum(nil)
+}
 
 // May reports whether the key may ask for a class.
 func (k *Key) May(class string) bool {

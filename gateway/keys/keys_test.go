@@ -11,11 +11,14 @@ import (
 	"fairlead/gateway/keys"
 )
 
-const sample = `
+const (
+	secret = "secret: 0123456789abcdef0123456789abcdef\n"
+	sample = secret + `
 keys:
   - {name: acme, key: sk-acme-secret, tenant: acme, class: premium, classes: [regular], requests_per_second: 2, burst: 3, max_concurrent: 4}
   - {name: anyone, sha256: %x}
 `
+)
 
 func parse(t *testing.T, text string) *keys.Set {
 	t.Helper()
@@ -41,7 +44,7 @@ func TestFind(t *testing.T) {
 }
 
 func TestGatewaysShare(t *testing.T) {
-	k := parse(t, "gateways: 2\nkeys: [{name: a, key: 12345678, requests_per_second: 10, max_concurrent: 1}]").Find("12345678")
+	k := parse(t, secret+"gateways: 2\nkeys: [{name: a, key: 12345678, requests_per_second: 10, max_concurrent: 1}]").Find("12345678")
 	if k.Rate != 5 || k.Burst != 5 || k.Concurrent != 1 {
 		t.Errorf("a part of two: %+v", k)
 	}
@@ -52,29 +55,55 @@ func TestRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                     "list is empty",
 		"keys: []":                             "list is empty",
-		"keys: 7":                              "line 1",
-		"keys:\n  - {name: a, kee: TOPSECRET}": "line 2",
+		"keys: 7":                              "line 2",
+		"keys:\n  - {name: a, kee: TOPSECRET}": "line 3",
 		"keys:\n  - {name: a, key: TOPSECRET":  "line",
 		"gateways: -1":                         "gateways",
 		"keys: [{name: a b, key: TOPSECRET}]":  "name",
 		"keys: [{name: a}]":                    "either key or sha256",
-		"keys: [{name: a, key: TOPSECRET, sha256: 00}]":                  "either key or sha256",
-		"keys: [{name: a, sha256: TOPSECRET}]":                           "64 hexadecimal",
-		"keys: [{name: a, key: short}]":                                  "at least 8",
-		"keys: [{name: a, key: TOPSECRET, class: a.b}]":                  "class",
-		"keys: [{name: a, key: TOPSECRET, classes: [a.b]}]":              "classes",
-		"keys: [{name: a, key: TOPSECRET, tenant: a.b}]":                 "tenant",
-		"keys: [{name: a, key: TOPSECRET, requests_per_second: -1}]":     "requests_per_second",
-		"keys: [{name: a, key: TOPSECRET, requests_per_second: .nan}]":   "requests_per_second",
-		"keys: [{name: a, key: TOPSECRET, burst: 3}]":                    "burst",
-		"keys: [{name: a, key: TOPSECRET, max_concurrent: -3}]":          "max_concurrent",
-		"keys: [{name: a, key: TOPSECRET}, {name: b, key: TOPSECRET}]":   "the same key",
-		"keys: [{name: a, key: TOPSECRET}, {name: a, key: TOPSECRET-2}]": "is taken",
+		"keys: [{name: a, key: TOPSECRET, sha256: 00}]":                                               "either key or sha256",
+		"keys: [{name: a, sha256: TOPSECRET}]":                                                        "64 hexadecimal",
+		"keys: [{name: a, sha256: e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855}]": "an empty key",
+		"keys: [{name: a, key: short}]":                                                               "at least 8",
+		"keys: [{name: a, key: TOPSECRET, class: a.b}]":                                               "class",
+		"keys: [{name: a, key: TOPSECRET, classes: [a.b]}]":                                           "classes",
+		"keys: [{name: a, key: TOPSECRET, tenant: a.b}]":                                              "tenant",
+		"keys: [{name: a, key: TOPSECRET, requests_per_second: -1}]":                                  "requests_per_second",
+		"keys: [{name: a, key: TOPSECRET, requests_per_second: .nan}]":                                "requests_per_second",
+		"keys: [{name: a, key: TOPSECRET, burst: 3}]":                                                 "burst",
+		"keys: [{name: a, key: TOPSECRET, max_concurrent: -3}]":                                       "max_concurrent",
+		"keys: [{name: a, key: TOPSECRET}, {name: b, key: TOPSECRET}]":                                "the same key",
+		"keys: [{name: a, key: TOPSECRET}, {name: a, key: TOPSECRET-2}]":                              "is taken",
 	} {
-		_, err := keys.Parse([]byte(text))
+		_, err := keys.Parse([]byte(secret + text))
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "TOPSECRET") {
 			t.Errorf("%q: %v; want %q", text, err, want)
 		}
+	}
+}
+
+// The secret is wanted, and not shown.
+func TestSecret(t *testing.T) {
+	for _, text := range []string{"", "secret: TOPSECRET\n", "secret: [TOPSECRET]\n"} {
+		_, err := keys.Parse([]byte(text + "keys: [{name: a, key: 12345678}]"))
+		if err == nil || !strings.Contains(err.Error(), "secret: ") && !strings.Contains(err.Error(), "line 1") || strings.Contains(err.Error(), "TOPSECRET") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// A signature is that of a secret and a name: another key of that name makes the
+// same, and nobody else does.
+func TestSign(t *testing.T) {
+	sign := func(secret, name, key string) string {
+		return string(parse(t, secret+"keys: [{name: "+name+", key: "+key+"}]").Find(key).Sign("request 7"))
+	}
+	want := sign(secret, "a", "12345678")
+	if sign(secret, "a", "87654321") != want {
+		t.Error("a new key changed the signature")
+	}
+	if sign(secret, "b", "12345678") == want || sign(strings.Replace(secret, "0", "9", 1), "a", "12345678") == want {
+		t.Error("another name, or another secret, has the same signature")
 	}
 }
 
