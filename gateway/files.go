@@ -71,6 +71,8 @@ func told(err error, what string) error {
 		return reasoned(wire.TooLarge, "the file is over the limit; split it")
 	case errors.Is(err, batch.ErrEnded):
 		return &fault{status: http.StatusConflict, code: codeConflict, message: what + " has ended already"}
+	case errors.Is(err, batch.ErrInUse):
+		return &fault{status: http.StatusConflict, code: codeConflict, message: "a batch that has not ended uses the file; wait for it, or cancel it"}
 	}
 	return err
 }
@@ -232,7 +234,7 @@ func (c *call) getContent() error {
 	if err != nil {
 		return told(err, "such file")
 	}
-	content, err := c.batches.Open(c.ctx(), f.ID)
+	content, err := c.batches.Open(c.ctx(), f.Owner, f.ID)
 	if err != nil {
 		return told(err, "such file")
 	}

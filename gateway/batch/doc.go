@@ -14,10 +14,11 @@
 //
 //   - A batch that was acknowledged ends, as completed, failed, cancelled or
 //     expired, as long as one gateway lives.
-//   - Each line has one result in one of the two files. A line is asked again only
-//     when its result was lost, or when its runner died between asking and writing
-//     the id down, and is not found again within the 30 s in which the store knows
-//     that it was asked.
+//   - Each line has one result in one of the two files: that something is not there
+//     is only believed of a leader, never of a replica that may be behind. A line
+//     is asked again only when its result was lost, or when its runner died between
+//     asking and writing the id down, and is not found again within the 30 s in
+//     which the store knows that it was asked.
 //   - What a batch takes of a gateway is bounded: so many lines under way, and
 //     16 MiB of its file in memory.
 //

@@ -87,19 +87,19 @@ func (s *Store) File(ctx context.Context, owner, id string) (f File, err error) 
 	if err != nil {
 		return f, err
 	}
-	_, err = get(ctx, b.records, fileKey(owner, id), &f)
+	_, err = s.get(ctx, b.records, fileKey(owner, id), &f)
 	return f, err
 }
 
-// Open reads a file. The caller closes it.
-func (s *Store) Open(ctx context.Context, id string) (io.ReadCloser, error) {
+// Open reads a file; ErrNotFound when there is none. The caller closes it.
+func (s *Store) Open(ctx context.Context, owner, id string) (io.ReadCloser, error) {
 	b, err := s.open(ctx)
 	if err != nil {
 		return nil, err
 	}
 	r, err := b.files.Get(ctx, id)
 	if errors.Is(err, jetstream.ErrObjectNotFound) {
-		return nil, ErrNotFound
+		return nil, s.gone(ctx, b, owner, id)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open the file %s: %w", id, err)
@@ -107,7 +107,8 @@ func (s *Store) Open(ctx context.Context, id string) (io.ReadCloser, error) {
 	return r, nil
 }
 
-// DeleteFile removes a file; ErrNotFound when there is none.
+// DeleteFile removes a file; ErrNotFound when there is none, ErrInUse while a batch
+// reads it.
 func (s *Store) DeleteFile(ctx context.Context, owner, id string) error {
 	if _, err := s.File(ctx, owner, id); err != nil {
 		return err
@@ -116,10 +117,33 @@ func (s *Store) DeleteFile(ctx context.Context, owner, id string) error {
 	if err != nil {
 		return err
 	}
+	if err := s.unused(ctx, b, owner, id); err != nil {
+		return err
+	}
 	if err := b.records.Purge(ctx, fileKey(owner, id)); err != nil {
 		return fmt.Errorf("delete the file %s: %w", id, err)
 	}
 	return s.Drop(ctx, id)
+}
+
+// unused is ErrInUse when a batch that has not ended reads a file.
+func (s *Store) unused(ctx context.Context, b *buckets, owner, id string) error {
+	active, err := list(ctx, b.records, activeKey("*"))
+	if err != nil {
+		return err
+	}
+	for _, a := range active {
+		var rec Batch
+		_, err := s.get(ctx, b.records, batchKey(owner, a), &rec)
+		switch {
+		case errors.Is(err, ErrNotFound): // it is another owner's
+		case err != nil:
+			return err
+		case rec.Input == id && !rec.Status.Ended():
+			return ErrInUse
+		}
+	}
+	return nil
 }
 
 // Page says which part of a list is wanted.
@@ -162,7 +186,7 @@ func records[T any](ctx context.Context, s *Store, filter string, key func(strin
 	ids, more = p.cut(ids)
 	for _, id := range ids {
 		var r T
-		if _, err := get(ctx, b.records, key(id), &r); errors.Is(err, ErrNotFound) {
+		if _, err := s.get(ctx, b.records, key(id), &r); errors.Is(err, ErrNotFound) {
 			continue // deleted meanwhile
 		} else if err != nil {
 			return nil, false, err

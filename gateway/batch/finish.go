@@ -20,23 +20,30 @@ func (x *run) finalise(ctx context.Context, rec Batch) (Batch, error) {
 	base := "file-" + strings.TrimPrefix(rec.ID, "batch_")
 	output := &sink{x: x, f: File{ID: base + "-output", Owner: rec.Owner, Name: rec.ID + "_output.jsonl", Purpose: "batch_output"}}
 	failed := &sink{x: x, f: File{ID: base + "-errors", Owner: rec.Owner, Name: rec.ID + "_errors.jsonl", Purpose: "batch_output"}}
-	counts := Counts{Total: rec.Counts.Total}
-	err := x.Store.each(ctx, rec.Input, func(n int, text []byte) error {
+	counts, read := Counts{Total: rec.Counts.Total}, 0
+	line := func(n int, text []byte) error {
+		read = n
 		st, err := x.result(ctx, n, text, rec.Ending)
-		if err != nil || !st.Done {
+		switch {
+		case err != nil || !st.Done:
 			return err
-		}
-		if st.OK {
+		case st.OK:
 			counts.Completed++
 			return output.line(ctx, st.Out)
 		}
 		counts.Failed++
 		return failed.line(ctx, st.Out)
-	})
-	if errors.Is(err, ErrNotFound) { // the input was deleted: what is there is what there is
-		err = nil
+	}
+	err := x.Store.each(ctx, rec.Owner, rec.Input, line)
+	if errors.Is(err, ErrNotFound) { // the input is gone, what became of its lines is not
+		for err = nil; err == nil && read < rec.Counts.Total; {
+			err = line(read+1, nil)
+		}
 	}
 	err = errors.Join(output.close(err), failed.close(err), err)
+	if errors.Is(err, errUnfinished) {
+		return x.set(ctx, func(b *Batch) { b.Status, b.Ending, b.FinalizingAt = InProgress, "", 0 })
+	}
 	if err != nil {
 		return rec, fmt.Errorf("write the files of %s: %w", x.id, err)
 	}
@@ -46,22 +53,40 @@ func (x *run) finalise(ctx context.Context, rec Batch) (Batch, error) {
 	})
 }
 
-// result is what became of a line. One that an expired batch did not come to is an
-// error, one that a cancelled batch did not come to is nothing.
-func (x *run) result(ctx context.Context, n int, text []byte, ending Status) (st state, err error) {
-	_, err = get(ctx, x.b.lines, lineKey(x.id, n), &st)
-	if err != nil && !errors.Is(err, ErrNotFound) {
+// errUnfinished sends a batch back to a line that has no result.
+var errUnfinished = errors.New("a line has no result")
+
+// result is what became of a line, whose text is nil when it cannot be read any more.
+// One that an expired batch did not come to is an error, one that a cancelled batch
+// did not come to is nothing.
+func (x *run) result(ctx context.Context, n int, text []byte, ending Status) (state, error) {
+	st, err := x.stored(ctx, n)
+	if err != nil || st.Done || ending == Cancelled {
 		return st, err
 	}
-	if st.Done || ending != Expired {
-		return st, nil
+	problem := fileGone
+	switch {
+	case ending == Expired:
+		problem = outError{Code: "batch_expired", Message: "the batch expired before this request was done"}
+	case text != nil:
+		return st, fmt.Errorf("line %d: %w", n, errUnfinished)
 	}
 	var l line
-	if err := json.Unmarshal(text, &l); err != nil {
-		return st, nil //nolint:nilerr // it was checked: the file is not what it was
+	_ = json.Unmarshal(text, &l) // it was checked, or is gone and its id with it
+	return state{Done: true, Out: x.out(&asking{n: n}, l.CustomID, nil, &problem)}, nil
+}
+
+// stored is what is written down of a line. A result is what any replica says it is;
+// that there is none is only the leader's to say.
+func (x *run) stored(ctx context.Context, n int) (st state, err error) {
+	e, err := x.b.lines.Get(ctx, lineKey(x.id, n))
+	if err == nil && json.Unmarshal(e.Value(), &st) == nil && st.Done {
+		return st, nil
 	}
-	out := x.out(&asking{n: n}, l.CustomID, nil, &outError{Code: "batch_expired", Message: "the batch expired before this request was done"})
-	return state{Done: true, Out: out}, nil
+	if st, err = x.written(ctx, n); err == nil && !st.Done && x.state(n).Done {
+		err = fmt.Errorf("line %d of %s: %w", n, x.id, errBehind)
+	}
+	return st, err
 }
 
 // sink writes a file of results, which is only there when it has a line.

@@ -13,6 +13,7 @@ var errLost = errors.New("another gateway runs the batch")
 
 // lease is the right to run a batch, until the server forgets it.
 type lease struct {
+	store    *Store
 	kv       jetstream.KeyValue
 	id       string
 	holder   string
@@ -21,12 +22,12 @@ type lease struct {
 }
 
 // takeLease takes the lease of a batch that has none.
-func takeLease(ctx context.Context, kv jetstream.KeyValue, id, holder string) (*lease, error) {
+func (s *Store) takeLease(ctx context.Context, kv jetstream.KeyValue, id, holder string) (*lease, error) {
 	status, err := kv.Status(ctx)
 	if err != nil {
 		return nil, err
 	}
-	l := &lease{kv: kv, id: id, holder: holder, life: status.TTL()}
+	l := &lease{store: s, kv: kv, id: id, holder: holder, life: status.TTL()}
 	l.revision, err = kv.Create(ctx, id, []byte(holder))
 	return l, err
 }
@@ -60,12 +61,12 @@ func (l *lease) keep(ctx context.Context, lose context.CancelCauseFunc) {
 // taken reports whether somebody else has the lease. A renewal whose answer was
 // lost changed it as well.
 func (l *lease) taken(ctx context.Context) bool {
-	e, err := l.kv.Get(ctx, l.id)
+	m, err := l.store.last(ctx, l.kv, l.id)
 	if err != nil {
-		return errors.Is(err, jetstream.ErrKeyNotFound)
+		return errors.Is(err, ErrNotFound)
 	}
-	if string(e.Value()) == l.holder {
-		l.revision = e.Revision()
+	if string(m.Data) == l.holder {
+		l.revision = m.Seq
 		return false
 	}
 	return true

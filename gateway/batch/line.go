@@ -21,7 +21,12 @@ type state struct {
 	Done bool            `json:"done,omitempty"`
 	OK   bool            `json:"ok,omitempty"`
 	Out  json.RawMessage `json:"out,omitempty"` // its line of the result
+
+	revision uint64 // of the entry that says so; 0 when there is none
 }
+
+// next is the state before another try.
+func (s state) next() state { return state{Try: s.Try + 1, revision: s.revision} }
 
 // asking is a line that is to be asked.
 type asking struct {
@@ -64,11 +69,12 @@ const (
 func (x *run) line(ctx context.Context, a asking) {
 	var l line
 	if err := json.Unmarshal(a.text, &l); err != nil {
-		return // it was checked: the file is not what it was, and the batch ends without it
+		x.finish(ctx, &a, x.failure(&a, "", err)) // it was checked: the file is not what it was
+		return
 	}
 	req, err := x.Prepare(a.endpoint, l.Body, a.options)
 	if err != nil {
-		x.finish(ctx, a.n, x.failure(&a, l.CustomID, err))
+		x.finish(ctx, &a, x.failure(&a, l.CustomID, err))
 		return
 	}
 	req.Stored = true
@@ -77,13 +83,13 @@ func (x *run) line(ctx context.Context, a asking) {
 		wait, again := x.again(&a, err)
 		switch {
 		case err == nil:
-			x.finish(ctx, a.n, x.success(&a, l.CustomID, res))
+			x.finish(ctx, &a, x.success(&a, l.CustomID, res))
 			return
 		case ctx.Err() != nil:
 			x.stopLine(ctx, a.state.ID)
 			return
 		case !again:
-			x.finish(ctx, a.n, x.failure(&a, l.CustomID, err))
+			x.finish(ctx, &a, x.failure(&a, l.CustomID, err))
 			return
 		}
 		sleep(ctx, wait)
@@ -102,7 +108,7 @@ func (x *run) attempt(ctx context.Context, a *asking, req client.Request) (*clie
 			return nil, err
 		}
 		a.state.ID = p.ID
-		x.note(ctx, a.n, a.state)
+		x.note(ctx, a)
 	} else if p, err = x.Client.Await(ctx, a.state.ID); err != nil {
 		return nil, err
 	}
@@ -120,10 +126,10 @@ func (x *run) again(a *asking, err error) (wait time.Duration, again bool) {
 	case !errors.As(err, &e):
 		return busyWait, true // the store does not answer now
 	case e.Reason == wire.QueueFull || e.Reason == wire.Displaced:
-		a.state = state{Try: a.state.Try + 1}
+		a.state = a.state.next()
 		return max(busyWait, min(e.RetryAfter, busyMax)), true
 	case e.Reason == wire.ResultLost && a.state.Try < maxLost:
-		a.state = state{Try: a.state.Try + 1}
+		a.state = a.state.next()
 		return 0, true
 	}
 	return 0, false
@@ -174,20 +180,21 @@ func (x *run) out(a *asking, customID string, r *outResponse, e *outError) json.
 
 // finish writes a result down and counts it. One that is too long for the store is
 // an error instead.
-func (x *run) finish(ctx context.Context, n int, st state) {
+func (x *run) finish(ctx context.Context, a *asking, st state) {
 	if limit := x.Store.maxLine(); int64(len(st.Out)) > limit {
 		var o outLine
 		_ = json.Unmarshal(st.Out, &o) // just made
 		o.Response, o.Error = nil, &outError{Code: string(wire.TooLarge), Message: fmt.Sprintf("the answer has more than %d bytes", limit)}
 		st = state{Done: true, Out: encode(o)}
 	}
-	if !x.write(ctx, n, st) {
+	st, ok := x.write(ctx, a, st)
+	if !ok {
 		return // it is done again by whoever holds the batch then
 	}
 	x.Lines(st.OK)
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.states[n] = state{Done: true, OK: st.OK}
+	x.states[a.n] = state{Done: true, OK: st.OK}
 	x.count(st)
 }
 
@@ -199,15 +206,42 @@ func (x *run) count(st state) {
 	}
 }
 
-// write writes the state of a line down, until that works or ctx ends.
-func (x *run) write(ctx context.Context, n int, st state) bool {
+// write writes the state of a line down, until that works or ctx ends, and returns
+// what is written there then. What another holder of the batch wrote meanwhile stays,
+// unless it is only an id and this is a result.
+func (x *run) write(ctx context.Context, a *asking, st state) (state, bool) {
 	for ctx.Err() == nil {
-		if _, err := x.b.lines.Put(ctx, lineKey(x.id, n), encode(st)); err == nil {
-			return true
+		revision, err := x.b.lines.Update(ctx, lineKey(x.id, a.n), encode(st), a.state.revision)
+		if err == nil {
+			a.state.revision = revision
+			return st, true
+		}
+		if conflict(err) {
+			there, err := x.written(ctx, a.n)
+			switch moved := err == nil && there.revision != a.state.revision; {
+			case moved && there.Done:
+				return there, true
+			case moved:
+				a.state.revision = there.revision
+				if st.Done {
+					continue
+				}
+				return there, true
+			}
 		}
 		sleep(ctx, busyWait)
 	}
-	return false
+	return st, false
+}
+
+// written is what the leader has of a line.
+func (x *run) written(ctx context.Context, n int) (st state, err error) {
+	revision, err := x.Store.get(ctx, x.b.lines, lineKey(x.id, n), &st)
+	if errors.Is(err, ErrNotFound) {
+		return state{}, nil
+	}
+	st.revision = revision
+	return st, err
 }
 
 // noteTimeout bounds writing an id down. Without it the line is asked again, and
@@ -215,44 +249,8 @@ func (x *run) write(ctx context.Context, n int, st state) bool {
 const noteTimeout = 5 * time.Second
 
 // note writes the id of a line's request down.
-func (x *run) note(ctx context.Context, n int, st state) {
+func (x *run) note(ctx context.Context, a *asking) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTimeout)
 	defer cancel()
-	x.write(ctx, n, st)
-}
-
-// load reads what is written down of the lines, but for their results.
-func (x *run) load(ctx context.Context) error {
-	w, err := x.b.lines.Watch(ctx, x.id+".>")
-	if err != nil {
-		return fmt.Errorf("read the lines of %s: %w", x.id, err)
-	}
-	defer func() { _ = w.Stop() }() // it ends with its connection as well
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.counts, x.states = Counts{}, map[int]state{}
-	for {
-		select {
-		case e := <-w.Updates():
-			if e == nil { // that was all
-				return nil
-			}
-			x.loaded(e.Key(), e.Value())
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-}
-
-func (x *run) loaded(key string, value []byte) {
-	n, err := strconv.Atoi(key[strings.LastIndexByte(key, '.')+1:])
-	var st state
-	if err != nil || json.Unmarshal(value, &st) != nil {
-		return // nobody of ours wrote it
-	}
-	st.Out = nil
-	x.states[n] = st
-	if st.Done {
-		x.count(st)
-	}
+	x.write(ctx, a, a.state)
 }

@@ -31,8 +31,8 @@ type segment struct {
 
 // segment reads lines from an offset on. The file is opened anew each time: a
 // reader that waits for hours would hold on to the server.
-func (s *Store) segment(ctx context.Context, id string, from int64) (seg segment, err error) {
-	file, err := s.Open(ctx, id)
+func (s *Store) segment(ctx context.Context, owner, id string, from int64) (seg segment, err error) {
+	file, err := s.Open(ctx, owner, id)
 	if err != nil {
 		return seg, err
 	}
@@ -60,9 +60,9 @@ func (s *Store) segment(ctx context.Context, id string, from int64) (seg segment
 }
 
 // each calls f with every line of a file and its number; the first is 1.
-func (s *Store) each(ctx context.Context, id string, f func(n int, text []byte) error) error {
+func (s *Store) each(ctx context.Context, owner, id string, f func(n int, text []byte) error) error {
 	for n, from := 0, int64(0); ; {
-		seg, err := s.segment(ctx, id, from)
+		seg, err := s.segment(ctx, owner, id, from)
 		if err != nil {
 			return err
 		}
@@ -79,13 +79,16 @@ func (s *Store) each(ctx context.Context, id string, f func(n int, text []byte) 
 	}
 }
 
+// fileGone is the error of what was not read in time.
+var fileGone = outError{Code: "file_not_found", Message: "the input file has been deleted, or has expired"}
+
 // maxProblems is how many problems of an input file are told.
 const maxProblems = 100
 
 // check reads the input of a batch, and counts its lines or says what is wrong.
 func (s *Store) check(ctx context.Context, b *Batch) (total int, problems []Problem, err error) {
 	seen := map[string]bool{}
-	err = s.each(ctx, b.Input, func(n int, text []byte) error {
+	err = s.each(ctx, b.Owner, b.Input, func(n int, text []byte) error {
 		total = n
 		if code, message, param := checkLine(text, b.Endpoint, seen); code != "" && len(problems) < maxProblems {
 			p := Problem{Code: code, Message: message, Line: n}
@@ -98,7 +101,7 @@ func (s *Store) check(ctx context.Context, b *Batch) (total int, problems []Prob
 	})
 	switch {
 	case errors.Is(err, ErrNotFound):
-		problems, err = []Problem{{Code: "file_not_found", Message: "the input file has been deleted, or has expired"}}, nil
+		problems, err = []Problem{{Code: fileGone.Code, Message: fileGone.Message}}, nil
 	case err == nil && total == 0:
 		problems = []Problem{{Code: "empty_file", Message: "the input file has no lines"}}
 	case total > s.limits.Lines:

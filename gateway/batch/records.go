@@ -36,7 +36,7 @@ func (s *Store) Batch(ctx context.Context, owner, id string) (b Batch, err error
 	if err != nil {
 		return b, err
 	}
-	_, err = get(ctx, bs.records, batchKey(owner, id), &b)
+	_, err = s.get(ctx, bs.records, batchKey(owner, id), &b)
 	return b, err
 }
 
@@ -62,7 +62,7 @@ func (s *Store) change(ctx context.Context, owner, id string, f func(*Batch) err
 	}
 	for {
 		var b Batch
-		revision, err := get(ctx, bs.records, batchKey(owner, id), &b)
+		revision, err := s.get(ctx, bs.records, batchKey(owner, id), &b)
 		if err == nil {
 			err = f(&b)
 		}
@@ -79,8 +79,9 @@ func (s *Store) change(ctx context.Context, owner, id string, f func(*Batch) err
 	}
 }
 
-// conflict reports that a key was changed by somebody else.
+// conflict reports that a key was, or is being, changed by somebody else.
 func conflict(err error) bool {
 	var api *jetstream.APIError
-	return errors.As(err, &api) && api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || errors.Is(err, jetstream.ErrKeyExists)
+	return errors.As(err, &api) &&
+		(api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
 }

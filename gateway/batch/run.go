@@ -35,15 +35,19 @@ func (r *Runner) batch(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	e, err := b.records.Get(ctx, activeKey(id))
-	if err != nil {
-		return nil //nolint:nilerr // it has ended meanwhile, or the next look will show
+	mark, err := r.Store.last(ctx, b.records, activeKey(id))
+	if errors.Is(err, ErrNotFound) {
+		return nil // it has ended meanwhile
 	}
-	x := &run{Runner: r, b: b, owner: string(e.Value()), id: id, window: semaphore.NewWeighted(int64(r.Store.limits.Window)), states: map[int]state{}}
-	rec, err := r.Store.change(ctx, x.owner, id, func(b *Batch) error {
-		b.Holder = r.holder
-		return nil
-	})
+	if err != nil {
+		return err
+	}
+	x := &run{Runner: r, b: b, owner: string(mark.Data), id: id, window: semaphore.NewWeighted(int64(r.Store.limits.Window)), states: map[int]state{}}
+	rec, err := x.take(ctx)
+	for errors.Is(err, ErrNotFound) && time.Since(mark.Time) < settle { // it is being created
+		sleep(ctx, busyWait)
+		rec, err = x.take(ctx)
+	}
 	if errors.Is(err, ErrNotFound) {
 		return b.records.Purge(ctx, activeKey(id)) // it was never created, or has expired
 	}
@@ -54,6 +58,14 @@ func (r *Runner) batch(ctx context.Context, id string) error {
 		return err
 	}
 	return x.clean(ctx)
+}
+
+// take makes this run the one that may change the record.
+func (x *run) take(ctx context.Context) (Batch, error) {
+	return x.Store.change(ctx, x.owner, x.id, func(b *Batch) error {
+		b.Holder = x.holder
+		return nil
+	})
 }
 
 // step takes the batch from one state to the next.
@@ -140,7 +152,7 @@ func (x *run) process(ctx context.Context, rec Batch) (Batch, error) {
 // feed starts a goroutine for each line, as many at once as the window allows.
 func (x *run) feed(ctx context.Context, rec *Batch, lines *sync.WaitGroup) error {
 	for n, from := 0, int64(0); ; {
-		seg, err := x.Store.segment(ctx, rec.Input, from)
+		seg, err := x.Store.segment(ctx, rec.Owner, rec.Input, from)
 		if err != nil {
 			return err
 		}

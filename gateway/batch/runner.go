@@ -117,7 +117,7 @@ func (r *Runner) look(ctx context.Context) {
 		if r.running[id] {
 			continue
 		}
-		l, err := takeLease(ctx2, b.leases, id, r.holder)
+		l, err := r.Store.takeLease(ctx2, b.leases, id, r.holder)
 		if err != nil {
 			continue // somebody else has it, or the next look will show
 		}
@@ -135,10 +135,11 @@ func (r *Runner) one(ctx context.Context, id string, l *lease) {
 	var keeper sync.WaitGroup
 	keeper.Go(func() { l.keep(held, lose) })
 	err := r.batch(held, id)
+	if err != nil && ctx.Err() == nil && !errors.Is(err, errLost) {
+		r.Log.Warn().Err(err).Str("batch", id).Msg("a batch is left, to be taken up again")
+		sleep(ctx, busyWait) // what is in its way is not gone at once
+	}
 	lose(nil)
 	keeper.Wait()
 	l.giveUp()
-	if err != nil && ctx.Err() == nil && !errors.Is(err, errLost) {
-		r.Log.Warn().Err(err).Str("batch", id).Msg("a batch was left, to be taken up again")
-	}
 }

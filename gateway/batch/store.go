@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"fairlead/internal/store"
 )
 
 // Limits are of what batches may take. A zero field takes its default.
@@ -77,7 +77,8 @@ func (l Limits) Check() error {
 // Store keeps files and batches. It is safe for concurrent use.
 type Store struct {
 	js     jetstream.JetStream
-	prefix string // of the buckets
+	leader *store.Store // asks the leaders of the buckets
+	prefix string       // of the buckets
 	limits Limits
 
 	mu      sync.Mutex // guards buckets, and is held while they are opened
@@ -101,7 +102,7 @@ func NewStore(nc *nats.Conn, namespace, apiPrefix string, l Limits) (*Store, err
 	if err != nil {
 		return nil, fmt.Errorf("batches: %w", err)
 	}
-	s := &Store{js: js, limits: l.WithDefaults()}
+	s := &Store{js: js, leader: &store.Store{NC: nc, JS: js}, limits: l.WithDefaults()}
 	if namespace != "" {
 		s.prefix = namespace + "_"
 	}
@@ -126,7 +127,7 @@ func (s *Store) open(ctx context.Context) (*buckets, error) {
 func (s *Store) openAll(ctx context.Context) (b *buckets, err error) {
 	b = &buckets{}
 	l := s.limits
-	if b.files, err = s.objects(ctx, "FILES"); err != nil {
+	if b.files, err = s.objects(ctx, filesBucket); err != nil {
 		return nil, err
 	}
 	if b.records, err = s.keyed(ctx, jetstream.KeyValueConfig{Bucket: "GATEWAY", Description: "what is known of files and batches", TTL: l.Keep}); err != nil {
@@ -139,8 +140,11 @@ func (s *Store) openAll(ctx context.Context) (b *buckets, err error) {
 	return b, err
 }
 
-// leasesBucket is the last one that is created.
-const leasesBucket = "BATCH_LEASES"
+// The buckets that are created first and last.
+const (
+	filesBucket  = "FILES"
+	leasesBucket = "BATCH_LEASES"
+)
 
 func (s *Store) objects(ctx context.Context, name string) (jetstream.ObjectStore, error) {
 	name = s.prefix + name
@@ -191,54 +195,12 @@ func fileKey(owner, id string) string  { return "file." + owner + "." + id }
 func batchKey(owner, id string) string { return "batch." + owner + "." + id }
 func activeKey(id string) string       { return "active." + id }
 
-// get reads a record. One that is not there is ErrNotFound.
-func get(ctx context.Context, kv jetstream.KeyValue, key string, to any) (revision uint64, err error) {
-	if !validKey(key) {
-		return 0, ErrNotFound
-	}
-	e, err := kv.Get(ctx, key)
-	if errors.Is(err, jetstream.ErrKeyNotFound) {
-		return 0, ErrNotFound
-	}
-	if err != nil {
-		return 0, fmt.Errorf("read %s: %w", key, err)
-	}
-	if err := json.Unmarshal(e.Value(), to); err != nil {
-		return 0, fmt.Errorf("read %s: %w", key, err)
-	}
-	return e.Revision(), nil
-}
-
-// validKey keeps what a client calls an id from being more than one.
-func validKey(key string) bool {
-	return strings.Count(key, ".") <= 2 && !strings.ContainsAny(key, "*> \t\r\n") && !strings.HasSuffix(key, ".") && len(key) < 256 && !strings.Contains(key, "..")
-}
-
 func encode(v any) []byte {
 	data, err := json.Marshal(v)
 	if err != nil {
 		panic(fmt.Sprintf("batch: encode %T: %v", v, err)) // strings, numbers and JSON that was read
 	}
 	return data
-}
-
-// list lists the last tokens of keys that match, the newest id first.
-func list(ctx context.Context, kv jetstream.KeyValue, filter string) ([]string, error) {
-	lister, err := kv.ListKeysFiltered(ctx, filter)
-	if errors.Is(err, jetstream.ErrNoKeysFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("list %s: %w", filter, err)
-	}
-	defer func() { _ = lister.Stop() }() // it has ended by itself, or its connection has
-	var ids []string
-	for key := range lister.Keys() {
-		ids = append(ids, key[strings.LastIndexByte(key, '.')+1:])
-	}
-	slices.Sort(ids)
-	slices.Reverse(ids)
-	return ids, nil
 }
 
 // Keep is how long files and batches are kept.

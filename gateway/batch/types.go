@@ -12,6 +12,7 @@ import (
 var (
 	ErrNotFound = errors.New("not found")
 	ErrEnded    = errors.New("it has ended already")
+	ErrInUse    = errors.New("a batch that has not ended uses it")
 )
 
 // File is what is known of a file.
