@@ -9,6 +9,7 @@ import (
 
 	"github.com/cenkalti/backoff/v5"
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"fairlead/broker/arbiter"
 	"fairlead/internal/store"
@@ -40,13 +41,25 @@ func (t *term) insist(ctx context.Context, what string, op func(context.Context)
 // milliseconds, or not at all.
 const tryTimeout = 3 * time.Second
 
-// end carries out a stored verdict. Every step may be repeated by a later leader,
-// so each is idempotent, and the verdict goes last.
-func (t *term) end(ctx context.Context, act arbiter.End) {
-	v := &act.Verdict
-	if v.Dead && !t.insist(ctx, "keep dead letter", func(ctx context.Context) error { return t.keepDead(ctx, v) }) {
+// carryOut carries out a stored verdict. Every step may be repeated by a later leader,
+// so each is idempotent, and the verdict goes last. DEAD may be full, and nobody but
+// other dead letters is to wait for room there.
+func (t *term) carryOut(act arbiter.End) {
+	end := func(ctx context.Context) { t.end(ctx, act) }
+	if !act.Verdict.Dead {
+		t.does.add(end)
 		return
 	}
+	t.dead.add(func(ctx context.Context) {
+		if t.insist(ctx, "keep dead letter", func(ctx context.Context) error { return t.keepDead(ctx, &act.Verdict) }) {
+			t.does.add(end)
+		}
+	})
+}
+
+// end tells what a verdict says, and removes what is left of the request.
+func (t *term) end(ctx context.Context, act arbiter.End) {
+	v := &act.Verdict
 	if !t.insist(ctx, "tell client", func(ctx context.Context) error { return t.tell(ctx, v) }) {
 		return
 	}
@@ -74,7 +87,9 @@ func (t *term) tell(ctx context.Context, v *wire.Verdict) error {
 	return err
 }
 
-// keepDead copies the whole request to DEAD.
+// keepDead copies the whole request to DEAD. One that is as large as a message may be
+// leaves no room to say more, and perhaps none to say why: such a request is told to
+// its client alone, who would else never hear of it.
 func (t *term) keepDead(ctx context.Context, v *wire.Verdict) error {
 	q, err := t.b.store.Get(ctx, t.b.cfg.Names.StreamREQ(), v.ID)
 	if errors.Is(err, store.ErrNotFound) {
@@ -83,6 +98,29 @@ func (t *term) keepDead(ctx context.Context, v *wire.Verdict) error {
 	if err != nil {
 		return err
 	}
+	m := t.deadLetter(v, q)
+	_, err = t.b.store.JS.PublishMsg(ctx, m)
+	if tooLarge(err) {
+		m.Header.Del(wire.HeaderDeadDetail)
+		_, err = t.b.store.JS.PublishMsg(ctx, m)
+	}
+	if tooLarge(err) {
+		t.b.metrics.deadLost()
+		t.b.log.Error().Err(err).Uint64("id", v.ID).Str("class", v.Class).Str("detail", v.Detail).
+			Msg("a request given up is too large to be kept as a dead letter; its client is told")
+		return nil
+	}
+	return err
+}
+
+// tooLarge reports that no repetition will store a message.
+func tooLarge(err error) bool {
+	var api *jetstream.APIError
+	return errors.Is(err, nats.ErrMaxPayload) ||
+		errors.As(err, &api) && (api.ErrorCode == store.CodeMessageTooLarge || api.ErrorCode == store.CodeHeaderTooLarge)
+}
+
+func (t *term) deadLetter(v *wire.Verdict, q store.Message) *nats.Msg {
 	m := nats.NewMsg(t.b.cfg.Names.Dead(v.Class))
 	m.Data = q.Data
 	for key, values := range q.Header {
@@ -97,13 +135,24 @@ func (t *term) keepDead(ctx context.Context, v *wire.Verdict) error {
 	m.Header.Set(wire.HeaderDeadAttempts, strconv.FormatUint(uint64(v.Attempt), 10))
 	m.Header.Set(wire.HeaderDeadWorker, v.Worker)
 	m.Header.Set(wire.HeaderDeadSubject, q.Subject)
-	_, err = t.b.store.JS.PublishMsg(ctx, m)
-	return err
+	return m
 }
 
 // natsOwn reports whether a header means something to the server: dedup ids,
 // times to live, and what a direct get adds.
 func natsOwn(key string) bool { return len(key) > 5 && key[:5] == "Nats-" }
+
+// finish removes a finished request, its claims first.
+func (t *term) finish(act arbiter.Finish) {
+	if len(act.Claims) == 0 {
+		t.clean.finish(act.ID, nil)
+		return
+	}
+	t.does.add(func(ctx context.Context) {
+		t.dropClaims(ctx, act.Claims...)
+		t.clean.finish(act.ID, nil)
+	})
+}
 
 // dropClaims deletes messages of WORK; one that is gone already is fine.
 func (t *term) dropClaims(ctx context.Context, seqs ...uint64) bool {

@@ -7,9 +7,14 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// jobWorkers bounds how many jobs run at once: they are store operations, which
-// one connection carries well in dozens.
-const jobWorkers = 32
+const (
+	// jobWorkers bounds how many jobs run at once: they are store operations, which
+	// one connection carries well in dozens.
+	jobWorkers = 32
+	// deadWorkers is the same for dead letters, which may have to wait until an operator
+	// makes room for them.
+	deadWorkers = 4
+)
 
 // jobs runs what takes several store operations, outside the loop. Adding never
 // blocks; the arbiter bounds what is under way.
@@ -44,8 +49,8 @@ func (j *jobs) take() func(context.Context) {
 }
 
 // start runs the workers until the context ends.
-func (j *jobs) start(ctx context.Context, g *errgroup.Group) {
-	for range jobWorkers {
+func (j *jobs) start(ctx context.Context, g *errgroup.Group, workers int) {
+	for range workers {
 		g.Go(func() error {
 			for {
 				if fn := j.take(); fn != nil && ctx.Err() == nil {

@@ -30,6 +30,7 @@ type metrics struct {
 	finished   *prometheus.CounterVec
 	verdicts   *prometheus.CounterVec
 	dead       *prometheus.CounterVec
+	lost       prometheus.Counter
 	unknown    *prometheus.CounterVec
 	wait       *prometheus.HistogramVec
 	ttft       *prometheus.HistogramVec
@@ -69,6 +70,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		finished:   f.counter("fairlead_finished_total", "Requests ended by a worker, by status and reason.", "model", "class", "status", "reason"),
 		verdicts:   f.counter("fairlead_verdicts_total", "Requests ended by the broker itself, by reason.", "model", "class", "reason"),
 		dead:       f.counter("fairlead_dead_letters_total", "Requests given up and kept in DEAD, by reason.", "model", "class", "reason"),
+		lost:       f.counter("fairlead_dead_letters_lost_total", "Requests given up that no message in DEAD could carry.").WithLabelValues(),
 		unknown:    f.counter("fairlead_unknown_classes_total", "Requests that named a class that the policy does not know.", "model"),
 		wait:       f.histogram("fairlead_wait_seconds", "From being asked to being handed out.", waitBuckets, class...),
 		ttft:       f.histogram("fairlead_ttft_seconds", "From being asked to the first token, of requests that streamed one.", waitBuckets, class...),
@@ -171,6 +173,7 @@ func (m *metrics) verdict(act arbiter.StoreVerdict) {
 }
 
 func (m *metrics) unreadable(kind string)         { m.bad.WithLabelValues(kind).Inc() }
+func (m *metrics) deadLost()                      { m.lost.Inc() }
 func (m *metrics) storeRetry()                    { m.retries.Inc() }
 func (m *metrics) fencedWrite(took time.Duration) { m.fenced.Observe(took.Seconds()) }
 

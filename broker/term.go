@@ -28,6 +28,7 @@ type term struct {
 	fence    *fence
 	clean    *cleaner
 	does     *jobs // verdicts to carry out, claims to delete
+	dead     *jobs // dead letters to keep
 	intake   *intake
 	open     int // fenced writes under way
 	ctl      []*nats.Subscription
@@ -54,7 +55,7 @@ func newTerm(b *Broker, l *lease, p *policy.Policy) *term {
 	ctx, t.cancel = context.WithCancel(context.Background())
 	t.group, t.ctx = errgroup.WithContext(ctx)
 	t.clean = newCleaner(b)
-	t.does = newJobs()
+	t.does, t.dead = newJobs(), newJobs()
 	t.intake = newIntake(t)
 	return t
 }
@@ -69,7 +70,8 @@ func (t *term) run(stop context.Context) error {
 	}
 	t.group.Go(func() error { return t.clean.run(t.ctx) })
 	t.group.Go(func() error { return t.watchStreams(t.ctx) })
-	t.does.start(t.ctx, t.group)
+	t.does.start(t.ctx, t.group, jobWorkers)
+	t.dead.start(t.ctx, t.group, deadWorkers)
 	t.group.Go(func() error { return t.recover(t.ctx) })
 	t.group.Go(func() error {
 		defer t.cancel() // when the loop ends, nobody decides
@@ -229,7 +231,7 @@ func (t *term) do(act arbiter.Action) error {
 	case arbiter.StoreVerdict:
 		t.storeVerdict(act)
 	case arbiter.End:
-		t.does.add(func(ctx context.Context) { t.end(ctx, act) })
+		t.carryOut(act)
 	case arbiter.Finish:
 		t.finish(act)
 	case arbiter.DropClaim:
@@ -252,18 +254,6 @@ func (t *term) do(act arbiter.Action) error {
 		return fmt.Errorf("the arbiter asks for a %T, which this broker cannot do", act)
 	}
 	return nil
-}
-
-// finish removes a finished request, its claims first.
-func (t *term) finish(act arbiter.Finish) {
-	if len(act.Claims) == 0 {
-		t.clean.finish(act.ID, nil)
-		return
-	}
-	t.does.add(func(ctx context.Context) {
-		t.dropClaims(ctx, act.Claims...)
-		t.clean.finish(act.ID, nil)
-	})
 }
 
 func (t *term) command(act arbiter.Command) {

@@ -131,7 +131,7 @@ func (c *Client) explain(err error, m *nats.Msg) error {
 	case absent(err):
 		return fmt.Errorf("ask on %s: no stream takes it, so there is no Fairlead on this connection, or its cluster lacks a majority: is a broker running, and is %s right: %w",
 			m.Subject, c.describeNamespace(), err)
-	case errors.As(err, &api) && api.ErrorCode == codeMessageTooLarge:
+	case errors.As(err, &api) && api.ErrorCode == store.CodeMessageTooLarge:
 		return newError(wire.TooLarge, "%d bytes; more than the stream %s takes (max_msg_size)", m.Size(), c.names.StreamREQ())
 	case errors.As(err, &api) && noRoom(api.ErrorCode):
 		return newError(wire.QueueFull, "the store has no room for the stream %s: %s", c.names.StreamREQ(), api.Description)
@@ -141,12 +141,9 @@ func (c *Client) explain(err error, m *nats.Msg) error {
 	return fmt.Errorf("ask on %s: %w", m.Subject, err)
 }
 
-// What JetStream answers to a message over a stream's own limit, and when the
-// server has no room, whatever the stream may hold.
-const (
-	codeMessageTooLarge jetstream.ErrorCode = 10054
-	codeInsufficient    jetstream.ErrorCode = 10023
-)
+// codeInsufficient is what JetStream answers when the server has no room, whatever
+// the stream may hold.
+const codeInsufficient jetstream.ErrorCode = 10023
 
 // noRoom reports that the store took nothing because it is full.
 func noRoom(code jetstream.ErrorCode) bool {

@@ -31,6 +31,8 @@ const (
 	CodeSequenceNotFound   jetstream.ErrorCode = 10043
 	CodeMsgDeleteFailed    jetstream.ErrorCode = 10057
 	CodeDuplicateInProcess jetstream.ErrorCode = 10158
+	CodeMessageTooLarge    jetstream.ErrorCode = 10054 // for the stream's own limit
+	CodeHeaderTooLarge     jetstream.ErrorCode = 10097 // more than 64 KiB
 	CodeStorageResources   jetstream.ErrorCode = 10047
 )
 
