@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
 	"github.com/nats-io/nats.go"
 
 	"fairlead/broker/arbiter"
@@ -69,7 +70,7 @@ func (t *term) onCancel(m *nats.Msg) {
 // request: a cancel may overtake what it is about.
 func (t *term) cancelRequest(m *nats.Msg, id uint64) {
 	if t.arb.Recovered() && !t.arb.Seen(id) {
-		t.does.add(func(ctx context.Context) { t.cancelLater(ctx, m, id) })
+		t.cancelEarly(m, id)
 		return
 	}
 	t.token++
@@ -79,9 +80,40 @@ func (t *term) cancelRequest(m *nats.Msg, id uint64) {
 	}
 }
 
+const (
+	// maxEarly bounds the cancels that wait for their request: anybody who may cancel
+	// can name requests that will never be.
+	maxEarly = 256
+	// unknownAfter is how long the leader of REQ must have nothing so new until a request
+	// is unknown: one just elected does not show all that was acknowledged.
+	unknownAfter = 2 * time.Second
+)
+
+// cancelEarly has a cancel wait for its request, apart from the jobs that others wait for.
+func (t *term) cancelEarly(m *nats.Msg, id uint64) {
+	select {
+	case t.early <- struct{}{}:
+		t.group.Go(func() error {
+			defer func() { <-t.early }()
+			t.cancelLater(t.ctx, m, id)
+			return nil
+		})
+	default:
+		t.respond(m, wire.CancelReply{ID: id, Error: "too many cancels name requests that the leader has not read; ask again"})
+	}
+}
+
 // cancelLater waits until a request has been read that REQ holds.
 func (t *term) cancelLater(ctx context.Context, m *nats.Msg, id uint64) {
-	_, err := t.b.store.LeaderGet(ctx, t.b.cfg.Names.StreamREQ(), id)
+	_, err := backoff.Retry(ctx, func() (struct{}, error) {
+		try, cancel := context.WithTimeout(ctx, tryTimeout)
+		defer cancel()
+		_, err := t.b.store.LeaderGet(try, t.b.cfg.Names.StreamREQ(), id)
+		if errors.Is(err, store.ErrNotFound) {
+			err = backoff.Permanent(err)
+		}
+		return struct{}{}, err
+	}, backoff.WithBackOff(patient()), backoff.WithMaxElapsedTime(unknownAfter))
 	if err == nil {
 		err = t.intake.req.reach(ctx, t.b.store, id)
 	}

@@ -27,8 +27,9 @@ type term struct {
 	asks     chan func() // questions for the loop
 	fence    *fence
 	clean    *cleaner
-	does     *jobs // verdicts to carry out, claims to delete
-	dead     *jobs // dead letters to keep
+	does     *jobs         // verdicts to carry out, claims to delete
+	dead     *jobs         // dead letters to keep
+	early    chan struct{} // full of cancels that wait for their request to be read
 	intake   *intake
 	open     int // fenced writes under way
 	ctl      []*nats.Subscription
@@ -55,7 +56,7 @@ func newTerm(b *Broker, l *lease, p *policy.Policy) *term {
 	ctx, t.cancel = context.WithCancel(context.Background())
 	t.group, t.ctx = errgroup.WithContext(ctx)
 	t.clean = newCleaner(b)
-	t.does, t.dead = newJobs(), newJobs()
+	t.does, t.dead, t.early = newJobs(), newJobs(), make(chan struct{}, maxEarly)
 	t.intake = newIntake(t)
 	return t
 }
