@@ -37,6 +37,10 @@ const MaxTokens = 1 << 31
 // MinTTL is the shortest time to live that a request may ask for.
 const MinTTL = time.Second
 
+// MaxTTL is the longest, a century: a longer one counts as this long, so that no
+// deadline is beyond what an instant can say.
+const MaxTTL = 100 * 365 * 24 * time.Hour
+
 // Request is what the headers, subject and size of a message in REQ say.
 type Request struct {
 	Class       string // as named on the subject: a class, a family, or unknown
@@ -251,7 +255,7 @@ func readTTL(s string, to *time.Duration) string {
 	if d < MinTTL {
 		return want
 	}
-	*to = d
+	*to = min(d, MaxTTL)
 	return ""
 }
 

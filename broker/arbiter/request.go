@@ -135,7 +135,7 @@ func snapshot(id uint64, at time.Time, q *wire.Request) *request {
 		maxOut: q.MaxOutput, retry: q.Retry, nowait: q.NoQueue,
 	}
 	if q.TTL > 0 {
-		r.Deadline = at.Add(q.TTL).UnixNano()
+		r.Deadline = at.Add(min(q.TTL, wire.MaxTTL)).UnixNano()
 	}
 	if q.Allow != nil || q.Require != nil || q.Prefer != nil {
 		k := r.rare()
