@@ -104,7 +104,7 @@ func saturate(a, b int64) int64 {
 func (a *Arbiter) refuseFull(r *request, why string) {
 	c := r.cls
 	a.refuse(r, wire.Verdict{
-		Reason: wire.QueueFull, RetryAfterMS: c.drain.retryAfter(c.waiting().Uncached, a.now, a.rng).Milliseconds(),
+		Reason: wire.QueueFull, RetryAfterMS: a.retryAfter(c).Milliseconds(),
 		Detail: "class " + c.Name + " " + why,
 	})
 }

@@ -85,6 +85,7 @@ func (a *Arbiter) handOut(r *request, w *worker, rk int, backlogged bool) {
 	if backlogged {
 		c.shared += b.charged
 	}
+	c.drain.wake(r.Arrival, a.now)
 	c.drain.add(cost, a.now)
 	a.feed(r, b.charged)
 	a.endWait(r)

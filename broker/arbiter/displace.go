@@ -120,7 +120,7 @@ func less(n drr.Counters, r *request) drr.Counters {
 func (a *Arbiter) displace(r, by *request) {
 	c := r.cls
 	a.refuse(r, wire.Verdict{
-		Reason: wire.Displaced, RetryAfterMS: c.drain.retryAfter(c.waiting().Uncached, a.now, a.rng).Milliseconds(),
+		Reason: wire.Displaced, RetryAfterMS: a.retryAfter(c).Milliseconds(),
 		Detail: fmt.Sprintf("class %s is full, and this request of tier %d made room for one of tier %d", c.Name, r.Strict, by.Strict),
 	})
 }

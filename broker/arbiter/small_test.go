@@ -40,6 +40,50 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
+// TestRetryAfterIdle: a class that comes back after it was idle is as fast as it
+// shows, and one that only got nothing for long is slow.
+func TestRetryAfterIdle(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		waited time.Duration // until it is served again
+		want   float64       // tokens a second, about
+	}{{"idle", 0, 1000}, {"starved", time.Hour, 95}} {
+		t.Run(c.name, func(t *testing.T) {
+			d := drain{window: drainWindow}
+			now := int64(time.Hour)
+			serve := func(waited time.Duration) { // 1000 tokens a second, for a second
+				for range 10 {
+					d.wake(now-int64(waited), now)
+					d.add(100, now)
+					now += int64(100 * time.Millisecond)
+				}
+			}
+			serve(0)
+			now += int64(time.Hour)
+			serve(c.waited)
+			if got := d.perSecond(now); got < 0.9*c.want || got > 1.1*c.want {
+				t.Errorf("%.0f tokens a second, want about %.0f", got, c.want)
+			}
+		})
+	}
+}
+
+// TestRetryAfterCached: what waits takes its time also when all of it is cached.
+func TestRetryAfterCached(t *testing.T) {
+	a := New(Config{})
+	now := time.Unix(1_700_000_000, 0)
+	a.Step(now, Recovered{})
+	c := a.ring("m").classes[0]
+	c.drain.add(10, a.now)
+	now = now.Add(10 * time.Second) // one token every ten seconds, by then about
+	for id := uint64(1); id <= 10; id++ {
+		a.Step(now, Arrived{ID: id, At: now, Request: wire.Request{Model: "m", Input: 100, Cached: 100, Rank: wire.AnyRank}})
+	}
+	if got := a.retryAfter(c); got <= 2*minRetryAfter {
+		t.Errorf("10 cached requests are ahead: %v", got)
+	}
+}
+
 // TestDeadlinesOfEndedRequests: entries of requests that ended long before their
 // time to live do not pile up.
 func TestDeadlinesOfEndedRequests(t *testing.T) {
