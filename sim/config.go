@@ -178,10 +178,10 @@ func (w *Worker) check() error {
 	switch {
 	case !wire.ValidToken(w.Name):
 		return errors.New("name: want 1 to 64 characters of A-Z a-z 0-9 _ -")
-	case w.Slots < 1:
-		return fmt.Errorf("slots: %d, want at least 1", w.Slots)
-	case w.Ranks < 1:
-		return fmt.Errorf("ranks: %d, want at least 1", w.Ranks)
+	case w.Ranks < 1 || w.Ranks > maxRanks:
+		return fmt.Errorf("ranks: %d, want 1 to %d", w.Ranks, maxRanks)
+	case w.Slots < 1 || w.Slots > maxSlots/w.Ranks:
+		return fmt.Errorf("slots: %d on each of %d ranks, want at least 1 and at most %d together", w.Slots, w.Ranks, maxSlots)
 	case !(w.Speed > 0 && w.Speed <= maxSpeed):
 		return fmt.Errorf("speed: %v, want a positive number, at most %v", w.Speed, maxSpeed)
 	case w.CacheTokens < 0:
@@ -198,7 +198,12 @@ func (w *Worker) check() error {
 	return err
 }
 
-const maxSpeed = 1e6
+// A worker is modelled up to this.
+const (
+	maxSpeed = 1e6
+	maxRanks = 1 << 10
+	maxSlots = 1 << 20 // of all ranks together
+)
 
 // engine is the configuration of one rank's model.
 func (w *Worker) engine(seed uint64) mock.Config {

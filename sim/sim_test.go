@@ -4,6 +4,7 @@ package sim
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -229,6 +230,8 @@ func TestConfigErrors(t *testing.T) {
 		"hop -1ns":                        {Hop: -1, Workers: []Worker{good}},
 		"worker a b: name: want":          {Workers: []Worker{{Name: "a b"}}},
 		"worker gpu-1: slots: -1":         {Workers: []Worker{{Slots: -1}}},
+		"worker gpu-1: slots: 2097152 on": {Workers: []Worker{{Slots: 1 << 21}}},
+		"worker gpu-1: ranks: 4294967295": {Workers: []Worker{{Ranks: math.MaxUint32}}},
 		"worker gpu-1: speed: -1":         {Workers: []Worker{{Speed: -1}}},
 		"worker gpu-1: jitter: 2":         {Workers: []Worker{{Engine: mock.Config{Jitter: 2}}}},
 		"worker x: there are two":         {Workers: []Worker{{Name: "x"}, {Name: "x"}}},

@@ -123,11 +123,18 @@ func retry(word string) wire.Retry {
 	return map[string]wire.Retry{"always": wire.RetryAlways, "never": wire.RetryNever}[word]
 }
 
+// mostAttempts of a request are played back; later ones are modelled.
+const mostAttempts = 1000
+
 func attempts(recorded []trace.Attempt) []sim.Attempt {
-	if len(recorded) == 0 {
+	highest := uint32(0)
+	for _, a := range recorded {
+		highest = max(highest, a.Number)
+	}
+	if highest == 0 {
 		return nil
 	}
-	list := make([]sim.Attempt, recorded[len(recorded)-1].Number)
+	list := make([]sim.Attempt, min(highest, mostAttempts))
 	for _, a := range recorded {
 		if n := int(a.Number) - 1; n >= 0 && n < len(list) {
 			list[n] = sim.Attempt{
