@@ -179,8 +179,14 @@ func (a *assembly) run(o wire.Origin) *run {
 	return r
 }
 
+// full reports whether the reader must see chunks before more of them are read
+// from the store; the other half is for those that come. Where chunks may have to
+// be shown again, seeing them makes no room.
+func (a *assembly) full() bool { return a.buffered >= a.maxBuffered/2 && !a.whole && !a.always }
+
 func (a *assembly) grow(n int) {
-	if a.buffered += n; a.buffered > a.maxBuffered && !a.whole {
+	paced := a.reading && !a.always // by the one who reads the store
+	if a.buffered += n; a.buffered > a.maxBuffered && !a.whole && !paced {
 		e := newError(wire.ResultLost, "%d bytes wait for their reader; want at most %d: read faster or raise MaxBuffered", a.buffered, a.maxBuffered)
 		e.ID = a.id
 		a.giveUp(e)

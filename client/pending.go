@@ -130,11 +130,17 @@ func (p *Pending) step(ctx context.Context) step {
 		return step{kind: stepEnd, err: err}
 	}
 	for {
-		if err := p.catchUp(ctx); err != nil {
-			return step{kind: stepEnd, err: err}
+		if !p.reader.partway {
+			if err := p.catchUp(ctx); err != nil {
+				return step{kind: stepEnd, err: err}
+			}
 		}
 		if s := p.next(); s.kind != stepWait {
 			return s
+		}
+		if p.reader.partway {
+			p.readOn()
+			continue
 		}
 		if err := p.wait(ctx); err != nil {
 			return step{kind: stepEnd, err: fmt.Errorf("wait for request %d: %w", p.ID, err)}

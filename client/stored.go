@@ -20,6 +20,7 @@ type reader struct {
 	seq      uint64    // highest sequence of RES read
 	again    time.Time // when to read once more; zero never
 	tries    int       // reads that left a gap
+	partway  bool      // a read has stopped for what it found to be shown first
 	ended    time.Time // when a read began that found nothing new of a request that the leader calls ended; zero none
 }
 
@@ -88,7 +89,10 @@ func (p *Pending) catchUp(ctx context.Context) error {
 		p.mu.Unlock()
 		return fmt.Errorf("read %s: %w", p.subject, err)
 	}
-	p.settle(late && p.reader.foundNothing(started, before))
+	lost := late && p.reader.foundNothing(started, before)
+	if !p.reader.partway {
+		p.settle(lost)
+	}
 	return nil
 }
 
@@ -165,11 +169,29 @@ func (p *Pending) readOnce(ctx context.Context) error {
 		if err := p.readSome(ctx); err != nil {
 			return err
 		}
+		if p.full() {
+			p.reader.partway = p.reader.seq < last.Seq
+			return nil
+		}
 	}
 	return nil
 }
 
-// readSome reads one batch; it fails when nothing more is there.
+func (p *Pending) full() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.asm.full()
+}
+
+// readOn makes the next step go on with a read that has stopped.
+func (p *Pending) readOn() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.missed, p.reader.partway = true, false
+}
+
+// readSome reads one batch, or as much of it as there is room for; it fails when
+// nothing more is there.
 func (p *Pending) readSome(ctx context.Context) error {
 	st := p.c.store
 	for m, err := range st.Batch(ctx, st.Names.StreamRES(), p.subject, p.reader.seq+1, readBatch) {
@@ -183,7 +205,11 @@ func (p *Pending) readSome(ctx context.Context) error {
 		}
 		p.mu.Lock()
 		p.asm.addStored(rm, payload{m.Data, wire.First(m.Header, wire.HeaderContentType)})
+		full := p.asm.full()
 		p.mu.Unlock()
+		if full {
+			break
+		}
 	}
 	return nil
 }

@@ -57,6 +57,39 @@ func TestAwaitWhatIsThere(t *testing.T) {
 	}
 }
 
+// A result that is longer than what may wait for its reader is read as that one
+// goes on, to its end and to what is still coming; as a whole, all of it is kept.
+func TestAwaitMoreThanFits(t *testing.T) {
+	r := newRig(t, client.Config{MaxBuffered: 1000})
+	quiet(r)
+	id := storedRequest(r).ID
+	w, want := r.take(id, 1), []string(nil)
+	for i := range 300 { // more than one batch
+		want = append(want, fmt.Sprintf("%0100d", i))
+	}
+	want = append(want, strings.Repeat("x", 3000))
+	w.chunks(want...)
+	p, err := r.c.Await(r.ctx, id)
+	must(t, err)
+	var got []string
+	for chunk, err := range p.Chunks(r.ctx) {
+		must(t, err)
+		if got = append(got, string(chunk.Data)); len(got) == 301 {
+			w.chunks("coming").done("")
+		}
+	}
+	if diff := cmp.Diff(append(want, "coming"), got); diff != "" {
+		t.Errorf("chunk by chunk: -want +got\n%s", diff)
+	}
+	p, err = r.c.Await(r.ctx, id)
+	must(t, err)
+	res, err := p.Result(r.ctx)
+	must(t, err)
+	if len(res.Chunks) != len(got) {
+		t.Errorf("as a whole: %d chunks; want %d", len(res.Chunks), len(got))
+	}
+}
+
 func TestAwaitWhatIsComing(t *testing.T) {
 	r := newRig(t, client.Config{})
 	quiet(r)
