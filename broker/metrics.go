@@ -62,7 +62,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		retries:      f.counter("fairlead_store_retries_total", "Store operations that had to be repeated.").WithLabelValues(),
 		fenced:       f.histogram("fairlead_fenced_write_seconds", "Time of a fenced write: of a claim, a verdict, or the deficits.", writeBuckets).WithLabelValues().(prometheus.Histogram),
 		notices:      f.counter("fairlead_notices_total", "Things worth counting: workers joined and lost, requests put back, late results.", "kind"),
-		bad:          f.counter("fairlead_unreadable_total", "Messages of workers that could not be read.", "kind"),
+		bad:          f.counter("fairlead_unreadable_total", "Messages of workers, or in WORK, that could not be read.", "kind"),
 
 		dispatched: f.counter("fairlead_dispatched_total", "Requests handed out, attempts counted singly.", class...),
 		charged:    f.counter("fairlead_dispatched_tokens_total", "Tokens charged for hand-outs: the uncached ones, and the estimate of the output.", class...),

@@ -69,6 +69,7 @@ type workReader struct {
 	end   uint64 // own last guard
 	done  bool
 	bad   error // a message that no waiting mends
+	alien int   // messages that no broker wrote
 	rings arbiter.Saved
 }
 
@@ -98,7 +99,7 @@ func (r *workReader) take(m *store.Message) error {
 	if worker, incarnation, ok := names.SplitWork(m.Subject); ok {
 		ev := arbiter.ClaimFound{Seq: m.Seq, Worker: worker, Incarnation: incarnation}
 		if err := wire.Decode(m.Data, &ev.Claim); err != nil {
-			return fmt.Errorf("message %d: %w", m.Seq, err)
+			return r.passOver(m, "claim", ev.Claim.V, err)
 		}
 		t.post(ev)
 		return nil
@@ -106,7 +107,7 @@ func (r *workReader) take(m *store.Message) error {
 	if id, ok := names.SplitID(m.Subject); ok && m.Subject == names.Verdict(id) {
 		ev := arbiter.VerdictFound{Seq: m.Seq}
 		if err := wire.Decode(m.Data, &ev.Verdict); err != nil {
-			return fmt.Errorf("message %d: %w", m.Seq, err)
+			return r.passOver(m, "verdict", ev.Verdict.V, err)
 		}
 		t.post(ev)
 		return nil
@@ -117,6 +118,20 @@ func (r *workReader) take(m *store.Message) error {
 			t.b.log.Warn().Err(err).Msg("the saved deficits are unreadable; shares start anew")
 		}
 		r.rings = s.Rings
+	}
+	return nil
+}
+
+// passOver leaves out what no broker of ours wrote: it would keep every broker from
+// leading. What a newer broker wrote must not be left out.
+func (r *workReader) passOver(m *store.Message, kind string, version uint8, err error) error {
+	if version > wire.Version {
+		return fmt.Errorf("message %d: %w", m.Seq, err)
+	}
+	r.term.b.metrics.unreadable(kind)
+	if r.alien++; r.alien == 1 {
+		r.term.b.log.Warn().Err(err).Uint64("seq", m.Seq).Str("subject", m.Subject).
+			Msg("a message in WORK is not a broker's; passing over all such")
 	}
 	return nil
 }

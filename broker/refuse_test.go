@@ -9,6 +9,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"fairlead/broker"
 	"fairlead/wire"
@@ -232,4 +233,31 @@ func TestAlienMessages(t *testing.T) {
 	w.request("req.a", inbox{})
 	w.worker("w1", nil).take().finish()
 	w.awaitEmpty()
+}
+
+// TestAlienWork: nonsense in WORK keeps nobody from leading; it is counted.
+func TestAlienWork(t *testing.T) {
+	w := newWorld(t)
+	ctx := context.Background()
+	b := w.broker(nil)
+	w.awaitLeader(b)
+	b.end()
+	for _, subject := range []string{w.names.Work("w9", 1), w.names.Verdict(7)} {
+		if _, err := w.store.JS.Publish(ctx, subject, []byte("nonsense")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reg := prometheus.NewRegistry()
+	w.awaitLeader(w.broker(func(c *broker.Config) { c.Registry = reg }))
+	to := w.inbox()
+	w.request("req.a", to)
+	w.worker("w1", nil).take().finish()
+	if r, _ := to.next(); r.Usage == nil {
+		t.Fatalf("result %+v", r)
+	}
+	for _, sample := range []string{"unreadable_total{claim}", "unreadable_total{verdict}"} {
+		if n := gathered(t, reg)[sample]; n != 1 {
+			t.Errorf("%s is %v, want 1", sample, n)
+		}
+	}
 }

@@ -70,7 +70,7 @@ func (a *Arbiter) renew(w *worker, incarnation uint64) {
 // describe takes over what a heartbeat says about the worker itself, and reports
 // whether anything changed that decides who may be served.
 func (a *Arbiter) describe(w *worker, h *wire.Heartbeat) bool {
-	ranks, slots := int(min(max(1, h.Ranks), 1<<12)), int(min(max(1, h.Slots), 1<<20))
+	ranks, slots := int(min(max(1, h.Ranks), mostRanks)), int(min(max(1, h.Slots), 1<<20))
 	changed := w.draining != h.Draining || w.healthy != h.Healthy || w.slots != slots || len(w.ranks) != ranks ||
 		w.maxBatched != int64(h.MaxBatched) || !slices.Equal(w.models, h.Models) || !slices.Equal(w.taints, h.Taints)
 	w.draining, w.healthy, w.slots, w.maxBatched = h.Draining, h.Healthy, slots, int64(h.MaxBatched)
@@ -92,6 +92,9 @@ func (a *Arbiter) describe(w *worker, h *wire.Heartbeat) bool {
 	a.hold(w, max(w.refusedTo, a.now+int64(h.HoldMS)*int64(time.Millisecond)))
 	return changed
 }
+
+// mostRanks is how many data-parallel ranks a worker may have: each costs room.
+const mostRanks = 1 << 12
 
 // speedOf is a speed that a heartbeat tells, 0 for none.
 func speedOf(told float64) float64 {

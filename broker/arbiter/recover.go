@@ -154,7 +154,7 @@ func (a *Arbiter) resumeRunning(r *request, last ClaimFound) {
 			a.fleetChanged()
 		}
 	}
-	rk := int(max(0, last.Claim.Rank))
+	rk := int(min(max(0, last.Claim.Rank), mostRanks-1))
 	if last.Incarnation < w.incarnation {
 		r.booking = newBooking(r, w, rk)
 		r.booking.freed = true

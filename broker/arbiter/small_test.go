@@ -1,6 +1,7 @@
 package arbiter
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -134,5 +135,18 @@ func TestHugeLimit(t *testing.T) {
 	}
 	if got := saturate(3, 4); got != 12 {
 		t.Errorf("3 · 4 is %d", got)
+	}
+}
+
+// TestHugeRank: a claim that names one of two thousand million ranks makes no room for
+// them.
+func TestHugeRank(t *testing.T) {
+	a := New(Config{})
+	now := time.Unix(1_700_000_000, 0)
+	claim := wire.Claim{ID: 1, Attempt: 1, Class: "a", Model: "m", Rank: math.MaxInt32}
+	a.Step(now, ClaimFound{Seq: 1, Worker: "w", Incarnation: 1, Claim: claim})
+	a.Step(now, Arrived{ID: 1, At: now, Request: wire.Request{Model: "m", Rank: wire.AnyRank}})
+	if n := len(a.fleet.named("w").ranks); n != mostRanks {
+		t.Errorf("%d ranks, want the most that a worker may have, %d", n, mostRanks)
 	}
 }
