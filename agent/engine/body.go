@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 )
 
 // Options are the fields of a request body that an agent must know. The rest
@@ -12,9 +13,10 @@ import (
 type Options struct {
 	Model  string `json:"model"`
 	Stream bool   `json:"stream"`
-	// MaxTokens is the body's own bound on output tokens; 0 when it has none.
-	MaxTokens           int64          `json:"max_tokens"`
-	MaxCompletionTokens int64          `json:"max_completion_tokens"`
+	// MaxTokens is the body's own bound on output tokens; 0 when it has none. Some
+	// clients write 100.0.
+	MaxTokens           float64        `json:"max_tokens"`
+	MaxCompletionTokens float64        `json:"max_completion_tokens"`
 	StreamOptions       *StreamOptions `json:"stream_options"`
 }
 
@@ -28,10 +30,11 @@ func (o Options) WantsUsage() bool { return o.StreamOptions != nil && o.StreamOp
 
 // OutputLimit returns the body's bound on output tokens, 0 when it has none.
 func (o Options) OutputLimit() int64 {
+	limit := o.MaxTokens
 	if o.MaxCompletionTokens > 0 {
-		return o.MaxCompletionTokens
+		limit = o.MaxCompletionTokens
 	}
-	return max(o.MaxTokens, 0)
+	return int64(min(max(limit, 0), math.MaxInt32))
 }
 
 // ReadOptions reads a request body. The error names the field at fault and is
@@ -46,8 +49,13 @@ func ReadOptions(body []byte) (Options, error) {
 	if errors.As(err, &wrongType) {
 		return o, fmt.Errorf("body: %s is a JSON %s, want %s", fieldName(wrongType), wrongType.Value, wrongType.Type)
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return o, fmt.Errorf("body: not a JSON object: %w", err)
+	case o.MaxTokens != math.Trunc(o.MaxTokens):
+		return o, fmt.Errorf("body: max_tokens is %v, want a whole number", o.MaxTokens)
+	case o.MaxCompletionTokens != math.Trunc(o.MaxCompletionTokens):
+		return o, fmt.Errorf("body: max_completion_tokens is %v, want a whole number", o.MaxCompletionTokens)
 	}
 	return o, nil
 }

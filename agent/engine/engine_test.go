@@ -11,7 +11,7 @@ func TestReadOptions(t *testing.T) {
 	if err != nil || o.Model != "m" || !o.Stream || !o.WantsUsage() || o.OutputLimit() != 5 {
 		t.Fatalf("got %+v, %v", o, err)
 	}
-	o, err = ReadOptions([]byte(`{"max_tokens":5,"max_completion_tokens":7,"stream_options":null}`))
+	o, err = ReadOptions([]byte(`{"max_tokens":5,"max_completion_tokens":7.0,"stream_options":null}`))
 	if err != nil || o.OutputLimit() != 7 || o.WantsUsage() || o.Stream {
 		t.Fatalf("got %+v, %v", o, err)
 	}
@@ -19,12 +19,14 @@ func TestReadOptions(t *testing.T) {
 
 func TestReadOptionsErrors(t *testing.T) {
 	for body, want := range map[string]string{
-		"":                    "body: is empty, want a JSON object",
-		"\n":                  "body: is empty, want a JSON object",
-		"[1]":                 "body: it is a JSON array",
-		"{":                   "body: not a JSON object",
-		`{"stream":"yes"}`:    "body: stream is a JSON string, want bool",
-		`{"max_tokens":"12"}`: "body: max_tokens is a JSON string, want int64",
+		"":                              "body: is empty, want a JSON object",
+		"\n":                            "body: is empty, want a JSON object",
+		"[1]":                           "body: it is a JSON array",
+		"{":                             "body: not a JSON object",
+		`{"stream":"yes"}`:              "body: stream is a JSON string, want bool",
+		`{"max_tokens":"12"}`:           "body: max_tokens is a JSON string, want float64",
+		`{"max_tokens":1.5}`:            "body: max_tokens is 1.5, want a whole number",
+		`{"max_completion_tokens":0.5}`: "body: max_completion_tokens is 0.5, want a whole number",
 	} {
 		_, err := ReadOptions([]byte(body))
 		if err == nil || !strings.HasPrefix(err.Error(), want) {
