@@ -82,12 +82,20 @@ func (c *call) getAsync() error {
 	if err != nil {
 		return err
 	}
-	if c.r.URL.Query().Get("stream") == "true" || strings.Contains(c.r.Header.Get("Accept"), "text/event-stream") {
-		return c.streamAsync(id)
-	}
 	wait, err := c.waitParam()
 	if err != nil {
 		return err
+	}
+	streams := c.r.URL.Query().Get("stream") == "true" || strings.Contains(c.r.Header.Get("Accept"), "text/event-stream")
+	if streams || wait > 0 { // it stays, as a request does
+		leave, err := c.limit()
+		if err != nil {
+			return err
+		}
+		defer leave()
+	}
+	if streams {
+		return c.streamAsync(id)
 	}
 	s, err := c.state(id)
 	if err != nil {

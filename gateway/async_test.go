@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -122,5 +123,30 @@ func TestAsyncKeys(t *testing.T) {
 				t.Errorf("%s %s of another key: %d %s", method, path, got.status, got.body)
 			}
 		}
+	}
+}
+
+// Whoever waits for a result counts as a request of his key; asking how it is does not.
+func TestAsyncWaitsCount(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, twoClasses)
+	r.agent("w1", hanging())
+	g := r.gateway(gateway.Config{Class: "regular", HeadersAfter: time.Millisecond, Keys: parseKeys(t, `keys: [{name: a, key: sk-a-secret, max_concurrent: 1}]`)})
+	const key = "Authorization: Bearer sk-a-secret"
+	path := asyncPath + g.do(http.MethodPost, "/v1/chat/completions", hello, key, "x-fairlead-async: true").async(t).ID
+	waits := g.send(http.MethodGet, path+"?stream=true", http.NoBody, key)
+	for _, query := range []string{"?wait=10m", "?stream=true"} {
+		if got := g.do(http.MethodGet, path+query, "", key); got.status != 429 || got.errorOf(t).Code != "key_limit" {
+			t.Errorf("a second one with %s: %d %s", query, got.status, got.body)
+		}
+	}
+	if a := g.do(http.MethodGet, path, "", key).async(t); a.Status == "" {
+		t.Errorf("a poll that does not wait: %+v", a)
+	}
+	g.do(http.MethodDelete, path, "", key)
+	body, err := io.ReadAll(waits.Body)
+	must(t, err)
+	if !strings.Contains(lastData(string(body)), "cancelled") {
+		t.Errorf("the one that waits: %q", body)
 	}
 }

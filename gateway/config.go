@@ -42,7 +42,8 @@ type Config struct {
 
 	// BodyTimeout is how long a client may take to send its body. Default 1 min.
 	BodyTimeout time.Duration
-	// WriteTimeout is how long one write to a client may take. Default 30 s.
+	// WriteTimeout is how long one write to a client may take, at least twice
+	// KeepAlive: HTTP/2 ends a stream whose next write comes later. Default 30 s.
 	WriteTimeout time.Duration
 	// IdleTimeout is how long a connection may stay open without a request.
 	// Default 2 min.
@@ -122,6 +123,9 @@ func (c Config) validate() error {
 		if f.d <= 0 {
 			return fmt.Errorf("%s: %v; want a positive duration", f.name, f.d)
 		}
+	}
+	if c.WriteTimeout < 2*c.KeepAlive {
+		return fmt.Errorf("write timeout: %v; want at least twice the keep alive, %v", c.WriteTimeout, c.KeepAlive)
 	}
 	return nil
 }
