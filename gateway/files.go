@@ -69,6 +69,8 @@ func told(err error, what string) error {
 		return &fault{status: http.StatusNotFound, code: codeNotFound, message: "there is no " + what}
 	case errors.Is(err, batch.ErrFileTooLarge):
 		return reasoned(wire.TooLarge, "the file is over the limit; split it")
+	case errors.Is(err, batch.ErrFull):
+		return &fault{status: http.StatusInsufficientStorage, code: string(wire.QueueFull), message: "the files that are kept leave no room for this one; delete some, or wait until they expire"}
 	case errors.Is(err, batch.ErrEnded):
 		return &fault{status: http.StatusConflict, code: codeConflict, message: what + " has ended already"}
 	case errors.Is(err, batch.ErrInUse):

@@ -4,41 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"time"
-
-	"github.com/nats-io/nats.go/jetstream"
 )
-
-// ErrFileTooLarge says that a file is over the limit.
-var ErrFileTooLarge = errors.New("the file is too large")
-
-// PutContent keeps the content of a file that is not known yet, as it comes, and
-// returns its id and size. It must be followed by Register or Drop.
-func (s *Store) PutContent(ctx context.Context, content io.Reader) (f File, err error) {
-	now := time.Now()
-	if f.ID, err = newID("file-", now); err != nil {
-		return f, err
-	}
-	f.CreatedAt = now.Unix()
-	f.Bytes, err = s.putContent(ctx, f.ID, &limitedReader{r: content, left: s.limits.FileBytes})
-	return f, err
-}
-
-func (s *Store) putContent(ctx context.Context, id string, content *limitedReader) (int64, error) {
-	b, err := s.open(ctx)
-	if err != nil {
-		return 0, err
-	}
-	info, err := b.files.Put(ctx, jetstream.ObjectMeta{Name: id}, content)
-	switch {
-	case content.over:
-		return 0, ErrFileTooLarge
-	case err != nil:
-		return 0, fmt.Errorf("put the file %s: %w", id, err)
-	}
-	return int64(info.Size), nil
-}
 
 // Register makes a file known.
 func (s *Store) Register(ctx context.Context, f File) error {
@@ -52,35 +18,6 @@ func (s *Store) Register(ctx context.Context, f File) error {
 	return nil
 }
 
-// Drop removes the content of a file that is not known.
-func (s *Store) Drop(ctx context.Context, id string) error {
-	b, err := s.open(ctx)
-	if err != nil {
-		return err
-	}
-	if err := b.files.Delete(ctx, id); err != nil && !errors.Is(err, jetstream.ErrObjectNotFound) {
-		return fmt.Errorf("delete the file %s: %w", id, err)
-	}
-	return nil
-}
-
-// limitedReader ends with ErrFileTooLarge beyond a limit, so that nothing of a
-// longer file is kept.
-type limitedReader struct {
-	r    io.Reader
-	left int64
-	over bool
-}
-
-func (l *limitedReader) Read(p []byte) (int, error) {
-	n, err := l.r.Read(p)
-	if l.left -= int64(n); l.left < 0 {
-		l.over = true
-		return 0, ErrFileTooLarge
-	}
-	return n, err
-}
-
 // File is what is known of a file; ErrNotFound when there is none.
 func (s *Store) File(ctx context.Context, owner, id string) (f File, err error) {
 	b, err := s.open(ctx)
@@ -89,22 +26,6 @@ func (s *Store) File(ctx context.Context, owner, id string) (f File, err error) 
 	}
 	_, err = s.get(ctx, b.records, fileKey(owner, id), &f)
 	return f, err
-}
-
-// Open reads a file; ErrNotFound when there is none. The caller closes it.
-func (s *Store) Open(ctx context.Context, owner, id string) (io.ReadCloser, error) {
-	b, err := s.open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	r, err := b.files.Get(ctx, id)
-	if errors.Is(err, jetstream.ErrObjectNotFound) {
-		return nil, s.gone(ctx, b, owner, id)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("open the file %s: %w", id, err)
-	}
-	return r, nil
 }
 
 // DeleteFile removes a file; ErrNotFound when there is none, ErrInUse while a batch

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"go.uber.org/goleak"
 	"golang.org/x/sync/semaphore"
 )
@@ -164,4 +165,14 @@ func (r *rig) runner(cfg Config) {
 		NewRunner(cfg).Run(ctx)
 	}()
 	r.t.Cleanup(func() { cancel(); <-ended })
+}
+
+// stream is a bucket as the stream that it is.
+func (r *rig) stream(name string) *jetstream.StreamInfo {
+	r.t.Helper()
+	js, err := jetstream.New(r.nc)
+	must(r.t, err)
+	s, err := js.Stream(r.t.Context(), name)
+	must(r.t, err)
+	return s.CachedInfo()
 }
