@@ -43,19 +43,31 @@ func (f *flow) leave(m *member) {
 	}
 }
 
-// serve gives a member that waits so many tokens.
-func (f *flow) serve(m *member, tokens float64) {
+// serve gives a member that waits so many tokens, and reports whether that counts.
+func (f *flow) serve(m *member, tokens float64) bool {
+	if f.backlogged < 2 {
+		return false
+	}
+	f.serves++
+	f.level += tokens / f.weight
+	m.served += tokens
+	return true
+}
+
+// correct changes what a member was given, by tokens of either sign: it turned out
+// to be more or less.
+func (f *flow) correct(m *member, tokens float64) {
+	m.served += tokens
 	if f.backlogged > 1 {
-		f.serves++
 		f.level += tokens / f.weight
-		m.served += tokens
 	}
 }
 
 // entitled is what a member was entitled to by now.
 func (f *flow) entitled(m *member) float64 {
+	due := m.due
 	if m.waiting > 0 {
-		return m.due + m.weight*(f.level-m.since)
+		due += m.weight * (f.level - m.since)
 	}
-	return m.due
+	return max(0, due) // a correction may be about what was before it waited
 }

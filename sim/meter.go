@@ -167,18 +167,28 @@ func (l *life) leave() {
 	}
 }
 
-// serve gives the flows what the request costs.
+// serve gives the flows what the request is charged.
 func (l *life) serve(tokens float64) {
-	l.class.ring.flow.serve(&l.class.member, tokens)
-	if l.tenant != nil {
-		l.class.flow.serve(&l.tenant.member, tokens)
+	l.shared = l.class.ring.flow.serve(&l.class.member, tokens)
+	l.sharedByTenant = l.tenant != nil && l.class.flow.serve(&l.tenant.member, tokens)
+}
+
+// correct changes the charge of the last hand-out where it was counted.
+func (l *life) correct(tokens float64) {
+	if l.shared {
+		l.class.ring.flow.correct(&l.class.member, tokens)
+	}
+	if l.sharedByTenant {
+		l.class.flow.correct(&l.tenant.member, tokens)
 	}
 }
 
-// handedOut counts a hand-out, wait nanoseconds after the request was asked.
-func (m *meter) handedOut(wait int64, l *life, cost int64) {
+// handedOut counts a hand-out, wait nanoseconds after the request was asked; it is
+// charged its cost and perhaps an estimate of its output.
+func (m *meter) handedOut(wait int64, l *life, cost, charged int64) {
+	l.charged, l.shared, l.sharedByTenant = charged, false, false
 	if l.waits {
-		l.serve(float64(cost))
+		l.serve(float64(charged))
 	}
 	l.leave()
 	l.running = true
@@ -188,11 +198,13 @@ func (m *meter) handedOut(wait int64, l *life, cost int64) {
 	l.each(func(g *group) { g.Tokens += cost; note(g.Wait, wait) })
 }
 
-// putBack counts a request that waits again.
+// putBack counts a request that waits again, and takes back what it was given.
 func (m *meter) putBack(l *life) {
 	m.back++
 	l.running = false
 	l.wait()
+	l.correct(-float64(l.charged))
+	l.shared, l.sharedByTenant = false, false
 }
 
 // first notes the first token of a request.

@@ -34,8 +34,8 @@ type Group struct {
 	Late                 int                 // that had a deadline and missed it, ended or not
 	Tokens               int64               // uncached, handed out; each request once
 	Output               int64               // tokens
-	// Share is the part of what was handed out while it and others of its kind had
-	// something waiting; Due the part that the weights entitled it to then. Both are
+	// Share is the part of what was charged while it and others of its kind had
+	// something waiting, as it turned out; Due the part that the weights entitled it to then. Both are
 	// 0 when hardly anybody ever shared, fewer than 20 requests. Not of Traffic.
 	Share, Due float64
 	Wait       *hdrhistogram.Histogram // from being asked to the first hand-out

@@ -65,7 +65,7 @@ func (s *Sim) handOut(act arbiter.HandOut) {
 	s.stored++
 	i, w := index(act.Claim.ID), s.byName[act.Worker]
 	l := &s.lives[i]
-	s.meter.handedOut(s.now-int64(s.cfg.Requests[i].At), l, act.Cost)
+	s.meter.handedOut(s.now-int64(s.cfg.Requests[i].At), l, uncached(&act.Claim), act.Cost)
 	if l.handed < 0 {
 		l.handed = s.now
 	}
@@ -73,6 +73,9 @@ func (s *Sim) handOut(act arbiter.HandOut) {
 	s.post(arbiter.HandedOut{ID: act.Claim.ID, Attempt: act.Claim.Attempt, Seq: s.stored})
 	s.wire.push(message{at: s.now + s.hop, worker: w, incarnation: act.Incarnation, seq: s.stored, claim: act.Claim})
 }
+
+// uncached is what a claim costs: an attempt costs a token at least.
+func uncached(c *wire.Claim) int64 { return max(1, int64(c.Input)-int64(c.Cached)) }
 
 // refused ends a request by the broker's own decision.
 func (s *Sim) refused(v *wire.Verdict) {
@@ -86,6 +89,7 @@ func (s *Sim) refused(v *wire.Verdict) {
 func (s *Sim) finish(act *arbiter.Finish) {
 	i := index(act.ID)
 	s.end(i)
+	s.lives[i].correct(float64(act.TrueUp))
 	h := Happening{Kind: Completed, Request: i, Worker: s.byName[act.Done.Worker].index, Reason: act.Done.Reason}
 	if act.Done.Status == wire.StatusOK {
 		s.meter.completed(s.now, &s.cfg.Requests[i], &s.lives[i], act.Done.Usage)

@@ -45,6 +45,7 @@ type Finish struct {
 	Model    string
 	Class    string
 	Done     wire.Done
+	TrueUp   int64         // tokens that its class was charged beyond HandOut.Cost, now that its true cost is known
 	Sojourn  time.Duration // since it was asked; 0 unknown
 	WaitTTFT time.Duration // from being asked to the first token; 0 unknown
 }

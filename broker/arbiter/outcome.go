@@ -165,7 +165,7 @@ func (a *Arbiter) finish(r *request, d *wire.Done, current bool) {
 		a.acquit(r)
 	}
 	a.leaveLane(r)
-	a.trueUp(r, d.Usage)
+	corrected := a.trueUp(r, d.Usage)
 	switch {
 	case a.found != nil: // counted by the leader whose clients were told
 	case d.Status == wire.StatusOK:
@@ -173,7 +173,9 @@ func (a *Arbiter) finish(r *request, d *wire.Done, current bool) {
 	default:
 		r.cls.failed++
 	}
-	a.emit(a.finished(r, d, claims))
+	f := a.finished(r, d, claims)
+	f.TrueUp = corrected
+	a.emit(f)
 	if r.state == placing { // stays until its claim is known to be stored
 		a.answer(b.cancels, r.Seq, wire.CancelDone)
 		r.state, b.won, b.cancels = over, current, nil

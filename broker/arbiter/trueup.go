@@ -27,12 +27,13 @@ func (a *Arbiter) charge(r *request, b *booking, tokens int64) {
 // trueUp charges what a finished request really took, in place of what was known
 // when it was handed out: output_weight tokens for each token of output, and the
 // prompt as the engine counts it. What the engine does not report stays as it
-// was. A recovery corrects nothing: its predecessor may have done so.
-func (a *Arbiter) trueUp(r *request, u wire.Usage) {
+// was. A recovery corrects nothing: its predecessor may have done so. It returns
+// what was to be corrected, of which refunds may be bounded.
+func (a *Arbiter) trueUp(r *request, u wire.Usage) int64 {
 	c := r.cls
 	silent := u.Prompt <= 0 && u.Output <= 0 // no prompt is empty
 	if c.OutputWeight == 0 || a.found != nil || silent {
-		return
+		return 0
 	}
 	output := bound(u.Output)
 	extra := weighted(c.OutputWeight, float64(output))
@@ -40,12 +41,14 @@ func (a *Arbiter) trueUp(r *request, u wire.Usage) {
 		extra += max(1, bound(u.Prompt)-bound(u.Cached)) - r.Cost()
 	}
 	if b := r.booking; b != nil {
-		a.charge(r, b, extra-(b.charged-r.Cost()))
+		extra -= b.charged - r.Cost()
 	} else { // given up for lost, paid back, and finished after all
-		a.charge(r, nil, extra+r.Cost())
+		extra += r.Cost()
 	}
+	a.charge(r, r.booking, extra)
 	c.output.add(float64(output))
 	c.estimate()
+	return extra
 }
 
 // bound keeps a count that an engine reports within what a request may have.

@@ -42,7 +42,7 @@ func allMetrics() []Metric {
 		{"late", Fraction, "part of the requests that missed their deadline", func(g *sim.Group) float64 { return part(g.Late, g.Asked) }},
 		{"tokens", Tokens, "uncached prompt tokens handed out", func(g *sim.Group) float64 { return float64(g.Tokens) }},
 		{"output", Tokens, "output tokens", func(g *sim.Group) float64 { return float64(g.Output) }},
-		{"share", Fraction, "of the tokens handed out while others waited too", func(g *sim.Group) float64 { return shared(g, g.Share) }},
+		{"share", Fraction, "of the tokens charged while others waited too, as they turned out", func(g *sim.Group) float64 { return shared(g, g.Share) }},
 		{"due", Fraction, "share that the weights entitle to, over the same time", func(g *sim.Group) float64 { return shared(g, g.Due) }},
 	}
 	for _, span := range []struct {
