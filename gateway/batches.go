@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -99,11 +100,9 @@ func (c *call) createBatch() error {
 	if err := c.checkBatch(&b); err != nil {
 		return err
 	}
-	req, err := c.options(b.Endpoint, 1)
-	if err != nil {
+	if b.Options, err = c.lineOptions(b.Endpoint); err != nil {
 		return err
 	}
-	b.Options = batch.Options{Class: req.Class, Tenant: req.Tenant, Priority: req.Priority, Strict: req.StrictPriority, TTL: req.TTL}
 	if b, err = c.batches.Create(c.ctx(), b); err != nil {
 		return err
 	}
@@ -169,8 +168,29 @@ func (c *call) listBatches() error {
 	return c.json(http.StatusOK, listShape(data, func(b batchShape) string { return b.ID }, more))
 }
 
+// lineOptions is what the headers of a batch say of its lines.
+func (c *call) lineOptions(endpoint string) (o batch.Options, err error) {
+	req, err := c.options(endpoint, 1)
+	if err != nil {
+		return o, err
+	}
+	if req.NoQueue {
+		return o, badHeader(wire.HeaderNoQueue, "false; the lines of a batch wait")
+	}
+	for _, header := range []string{headerAsync, headerQueue} {
+		if is, err := c.flag(header); err != nil || is {
+			return o, cmp.Or(err, error(badHeader(header[len("X-"):], "false; a batch is always picked up later")))
+		}
+	}
+	return batch.Options{
+		Class: req.Class, Tenant: req.Tenant, Priority: req.Priority, Strict: req.StrictPriority, Input: req.InputTokens, Cached: req.CachedTokens,
+		Worker: req.Worker, Pin: req.Pin, Rank: req.Rank, Allow: req.AllowWorkers, Require: req.RequireTaints, Prefer: req.PreferTaints,
+		TTL: req.TTL, Retry: req.Retry, Traceparent: req.Traceparent,
+	}, nil
+}
+
 // prepareLine makes the request of a batch's line.
-func (g *Gateway) prepareLine(endpoint string, body []byte, o batch.Options) (client.Request, error) {
+func (g *Gateway) prepareLine(endpoint string, body []byte, o *batch.Options) (client.Request, error) {
 	if int64(len(body)) > g.cfg.MaxBody {
 		return client.Request{}, reasoned(wire.TooLarge, "the body is over the limit of %d bytes", g.cfg.MaxBody)
 	}
@@ -186,8 +206,9 @@ func (g *Gateway) prepareLine(endpoint string, body []byte, o batch.Options) (cl
 		return client.Request{}, err
 	}
 	return client.Request{
-		Class: o.Class, Path: endpoint, Body: body, Model: p.Model, Tenant: o.Tenant, InputTokens: p.Input, MaxOutputTokens: p.MaxOutput,
-		Priority: o.Priority, StrictPriority: o.Strict, TTL: o.TTL,
+		Class: o.Class, Path: endpoint, Body: body, Model: p.Model, Tenant: o.Tenant, InputTokens: cmp.Or(o.Input, p.Input), CachedTokens: o.Cached,
+		MaxOutputTokens: p.MaxOutput, Priority: o.Priority, StrictPriority: o.Strict, Worker: o.Worker, Pin: o.Pin, Rank: o.Rank,
+		AllowWorkers: o.Allow, RequireTaints: o.Require, PreferTaints: o.Prefer, TTL: o.TTL, Retry: o.Retry, Traceparent: o.Traceparent,
 	}, nil
 }
 

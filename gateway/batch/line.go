@@ -33,7 +33,7 @@ type asking struct {
 	n        int
 	text     []byte
 	endpoint string
-	options  Options
+	options  *Options
 	state    state
 }
 

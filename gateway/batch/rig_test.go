@@ -76,7 +76,7 @@ func (r *rig) pass(nc *nats.Conn, m *nats.Msg) {
 	case strings.HasPrefix(name, "$"):
 		out.Subject = name
 	}
-	if err := nc.PublishMsg(out); err != nil {
+	if err := nc.PublishMsg(out); err != nil && !nc.IsClosed() {
 		r.t.Error(err)
 	}
 }

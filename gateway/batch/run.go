@@ -165,10 +165,10 @@ func (x *run) feed(ctx context.Context, rec *Batch, lines *sync.WaitGroup) error
 			if err := x.window.Acquire(ctx, 1); err != nil {
 				return context.Cause(ctx)
 			}
-			number, opts, endpoint := n, rec.Options, rec.Endpoint
+			number := n
 			lines.Go(func() {
 				defer x.window.Release(1)
-				x.line(ctx, asking{n: number, text: text, endpoint: endpoint, options: opts, state: st})
+				x.line(ctx, asking{n: number, text: text, endpoint: rec.Endpoint, options: &rec.Options, state: st})
 			})
 		}
 		if seg.last {

@@ -13,7 +13,7 @@ import (
 )
 
 // Prepare makes the request of a line. Its error is the client's to hear.
-type Prepare func(endpoint string, body []byte, o Options) (client.Request, error)
+type Prepare func(endpoint string, body []byte, o *Options) (client.Request, error)
 
 // Describe tells an error in OpenAI's shape, with its status.
 type Describe func(err error) (status int, body []byte, code, message string)

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"fairlead/wire"
 )
 
 // Errors that callers branch on.
@@ -62,11 +64,21 @@ type Problem struct {
 
 // Options are how the lines of a batch are asked.
 type Options struct {
-	Class    string        `json:"class"`
-	Tenant   string        `json:"tenant,omitempty"`
-	Priority float64       `json:"priority,omitempty"`
-	Strict   uint32        `json:"strict,omitempty"`
-	TTL      time.Duration `json:"ttl,omitempty"`
+	Class       string        `json:"class"`
+	Tenant      string        `json:"tenant,omitempty"`
+	Priority    float64       `json:"priority,omitempty"`
+	Strict      uint32        `json:"strict,omitempty"`
+	Input       uint32        `json:"input,omitempty"` // tokens of each line; 0 are counted
+	Cached      uint32        `json:"cached,omitempty"`
+	Worker      string        `json:"worker,omitempty"`
+	Pin         wire.Pin      `json:"pin,omitempty"`
+	Rank        *uint16       `json:"rank,omitempty"`
+	Allow       []string      `json:"allow,omitempty"`
+	Require     []string      `json:"require,omitempty"`
+	Prefer      []string      `json:"prefer,omitempty"`
+	TTL         time.Duration `json:"ttl,omitempty"`
+	Retry       wire.Retry    `json:"retry,omitempty"`
+	Traceparent string        `json:"traceparent,omitempty"`
 }
 
 // Batch is what is known of a batch.
