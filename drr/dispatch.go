@@ -75,13 +75,31 @@ func (s *Scheduler) SetSurcharge(class int, tokens int64) {
 // request was put back or failed at placement. Who has nothing queued has no deficit to correct: putting a
 // request back takes an Enqueue first, then a Charge.
 func (s *Scheduler) Charge(class int, tenant uint32, tokens int64) {
+	s.correct(class, tenant, tokens, tokens)
+}
+
+// Refund gives class and tenant back what they were charged, like Charge, but lifts the credit of neither above its
+// quantum and so many more tokens: who is given back again and again earns on every visit, and must not save that
+// up. It returns what each was given.
+func (s *Scheduler) Refund(class int, tenant uint32, tokens, most int64) (ofClass, ofTenant int64) {
+	c := &s.classes[class]
+	ofClass = min(tokens, max(0, c.turn.quantum+most-s.ring.credit(&c.turn)))
+	ofTenant = ofClass
+	if f := c.flow(tenant); c.Tenants && f != nil {
+		ofTenant = min(tokens, max(0, f.turn.quantum+most-c.tenants.credit(&f.turn)))
+	}
+	s.correct(class, tenant, -ofClass, -ofTenant)
+	return ofClass, ofTenant
+}
+
+func (s *Scheduler) correct(class int, tenant uint32, ofClass, ofTenant int64) {
 	c := &s.classes[class]
 	if c.counters.Requests == 0 {
 		return
 	}
-	s.ring.charge(&c.turn, tokens)
+	s.ring.charge(&c.turn, ofClass)
 	if f := c.flow(tenant); c.Tenants && f != nil {
-		c.tenants.charge(&f.turn, tokens)
+		c.tenants.charge(&f.turn, ofTenant)
 		s.ring.set(&c.turn, c.offer())
 	}
 }

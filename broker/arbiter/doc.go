@@ -107,8 +107,9 @@
 // # Promises
 //
 //   - A request that comes back re-enters its lane under its original key, with
-//     the next attempt number, and its class gets back what it was charged, as
-//     far as its credit stays within a quantum and the largest charge.
+//     the next attempt number, and its class and its tenant get back what they were
+//     charged, as far as the credit of each stays within its quantum and the
+//     largest charge.
 //   - A class has at most a quantum and its largest charge saved up, also when a
 //     policy is reloaded or comes with a new leader: what it earned by a larger
 //     quantum is cut to what the new one allows.

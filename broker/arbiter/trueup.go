@@ -8,20 +8,21 @@ import (
 
 // charge corrects what the class and the tenant of a request were charged for
 // the attempt of a booking, by tokens of either sign; nil when there is none. What
-// is given back lifts the credit of a class no higher than a quantum and its largest
-// charge, which is all that it may have by itself: one whose requests are given back
-// again and again earns on every visit, and must not save that up.
+// is given back lifts the credit of either no higher than its quantum and the largest
+// charge, which is all that it may have by itself.
 func (a *Arbiter) charge(r *request, b *booking, tokens int64) {
 	c := r.cls
+	ofTenant := tokens
 	if tokens < 0 {
-		most := c.mostCredit(max(c.largest, -tokens)) - c.ring.sched.Deficit(c.index)
-		tokens = -min(-tokens, max(0, most))
+		back, backToTenant := c.ring.sched.Refund(c.index, r.Tenant, -tokens, max(c.largest, -tokens))
+		tokens, ofTenant = -back, -backToTenant
+	} else {
+		c.ring.sched.Charge(c.index, r.Tenant, tokens)
 	}
-	c.ring.sched.Charge(c.index, r.Tenant, tokens)
 	if b != nil && b.shared {
 		c.shared = max(0, c.shared+tokens)
 	}
-	a.feed(r, tokens)
+	a.feed(r, ofTenant)
 }
 
 // trueUp charges what a finished request really took, in place of what was known
