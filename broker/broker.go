@@ -88,7 +88,11 @@ func (b *Broker) Run(ctx context.Context) error {
 		if err != nil {
 			return quiet(ctx, err)
 		}
-		b.lead(ctx, lease)
+		began := time.Now()
+		if err := b.lead(ctx, lease); err != nil && time.Since(began) < b.cfg.Timing.Renew {
+			b.set(roleStandby, 0, err)
+			_ = pause(ctx, b.cfg.Timing.Renew) // what ended this term at once may end the next one too
+		}
 	}
 	return nil
 }
@@ -140,8 +144,8 @@ func patient() *backoff.ExponentialBackOff {
 	return b
 }
 
-// lead runs one term to its end.
-func (b *Broker) lead(ctx context.Context, l *lease) {
+// lead runs one term to its end; the error says why it ended.
+func (b *Broker) lead(ctx context.Context, l *lease) error {
 	b.set(roleRecovery, l.epoch, nil)
 	t := b.policies.begin(l)
 	b.term.Store(t)
@@ -152,6 +156,7 @@ func (b *Broker) lead(ctx context.Context, l *lease) {
 	if ctx.Err() == nil {
 		b.log.Warn().Err(err).Uint64("epoch", l.epoch).Msg("term ended; standing by")
 	}
+	return err
 }
 
 // Reload replaces the policy that this broker was started with, now and for terms

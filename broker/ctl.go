@@ -37,6 +37,21 @@ func (t *term) closeCtl() {
 	for _, s := range t.ctl {
 		_ = s.Unsubscribe() // the connection may be gone already
 	}
+	for _, m := range t.asked {
+		t.askElsewhere(m)
+	}
+}
+
+// askElsewhere answers as the server does when nobody leads: ask again, the next leader.
+func (t *term) askElsewhere(m *nats.Msg) {
+	if m.Reply == "" {
+		return
+	}
+	nobody := nats.NewMsg(m.Reply)
+	nobody.Header.Set("Status", "503")
+	if err := t.b.cfg.Conn.PublishMsg(nobody); err != nil {
+		t.b.log.Debug().Err(err).Str("subject", m.Subject).Msg("control request not answered")
+	}
 }
 
 func (t *term) respond(m *nats.Msg, v any) {
@@ -69,6 +84,10 @@ func (t *term) onCancel(m *nats.Msg) {
 // cancelRequest gives the arbiter a cancel, once it has read as far as the
 // request: a cancel may overtake what it is about.
 func (t *term) cancelRequest(m *nats.Msg, id uint64) {
+	if t.winding {
+		t.askElsewhere(m)
+		return
+	}
 	if t.arb.Recovered() && !t.arb.Seen(id) {
 		t.cancelEarly(m, id)
 		return

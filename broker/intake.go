@@ -60,18 +60,38 @@ func (x *tail) pass(seq uint64) {
 	}
 }
 
-// stop ends the consumers and waits until they are gone: a pull that is left
-// behind would swallow messages.
+// stop ends the consumers.
 func (in *intake) stop() {
 	in.mu.Lock()
 	stops := in.stops
 	in.stops = nil
 	in.mu.Unlock()
+	halt(haltWithin, stops...)
+}
+
+// haltWithin is how long consumers are waited for. One that is being made anew of a store
+// that does not answer takes longer, and ends by itself.
+const haltWithin = 3 * time.Second
+
+// halt ends consumers and waits until they are gone, but not longer than within.
+func halt(within time.Duration, stops ...jetstream.ConsumeContext) {
+	var group sync.WaitGroup
 	for _, s := range stops {
-		s.Stop()
+		group.Go(func() {
+			s.Stop()
+			<-s.Closed()
+		})
 	}
-	for _, s := range stops {
-		<-s.Closed()
+	gone := make(chan struct{})
+	go func() {
+		group.Wait()
+		close(gone)
+	}()
+	limit := time.NewTimer(within)
+	defer limit.Stop()
+	select {
+	case <-gone:
+	case <-limit.C:
 	}
 }
 

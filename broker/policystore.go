@@ -148,8 +148,7 @@ func (p *policies) follow(ctx context.Context) error {
 // stop ends the follower, if there is one, and waits for it.
 func (p *policies) stop() {
 	if p.follower != nil {
-		p.follower.Stop()
-		<-p.follower.Closed()
+		halt(haltWithin, p.follower)
 		p.follower = nil
 	}
 }

@@ -37,6 +37,7 @@ type term struct {
 	token    uint64
 	recovery time.Duration // that the term began with
 	broken   error         // why the term must end
+	winding  bool          // nothing more is decided
 	reply    struct {      // of the request that arrived last: most refusals are for it
 		id uint64
 		to string
@@ -61,8 +62,8 @@ func newTerm(b *Broker, l *lease, p *policy.Policy) *term {
 	return t
 }
 
-// run leads until stop ends or the term does. It waits for everything that it
-// started; on a clean end, which is a nil error, the lease is given back.
+// run leads until stop ends, without an error, or the term does. It waits for
+// everything that it started, and gives the lease back.
 func (t *term) run(stop context.Context) error {
 	defer t.cancel()
 	t.group.Go(func() error { return t.lease.keep(t.ctx) })
@@ -79,15 +80,15 @@ func (t *term) run(stop context.Context) error {
 		return t.loop(stop)
 	})
 	err := t.group.Wait()
-	t.intake.stop()
-	t.closeCtl()
-	if err == nil {
+	if !errors.Is(err, errDeposed) {
 		t.handOver()
 	}
+	t.closeCtl()
+	t.intake.stop()
 	return err
 }
 
-// handOver lets a standby lead at once.
+// handOver lets a standby lead at once. What this term still has under way is fenced.
 func (t *term) handOver() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -151,6 +152,7 @@ func (t *term) loop(stop context.Context) error {
 // wind ends a term cleanly: nothing more is decided, what is being stored is
 // waited for, and deficits and cursors are left to the next leader.
 func (t *term) wind() {
+	t.winding = true
 	t.b.set(roleStopped, t.lease.epoch, errors.New("stopping"))
 	t.settle()
 	if t.arb.Recovered() {

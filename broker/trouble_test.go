@@ -3,9 +3,12 @@ package broker_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+	"github.com/vmihailenco/msgpack/v5"
 
 	"fairlead/broker"
 	"fairlead/internal/store"
@@ -153,4 +156,50 @@ func TestPrefillThreshold(t *testing.T) {
 		j.finish()
 	}
 	w.awaitEmpty()
+}
+
+// TestLeaseGivenBack: a leader that ends its own term does not keep everybody waiting for
+// the end of its lease.
+func TestLeaseGivenBack(t *testing.T) {
+	w := newWorld(t)
+	b := w.broker(func(c *broker.Config) { c.Timing.Lease = time.Hour })
+	w.awaitLeader(b)
+	epoch, _ := b.Leading()
+	if err := w.store.JS.DeleteStream(context.Background(), "DONE"); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "a new term", func() bool {
+		e, ok := b.Leading()
+		return ok && e > epoch
+	})
+}
+
+// TestNewerWork: what a newer broker has stored ends every term at its beginning, which
+// is said. It is not passed over.
+func TestNewerWork(t *testing.T) {
+	w := newWorld(t)
+	ctx := context.Background()
+	b := w.broker(nil)
+	w.awaitLeader(b)
+	b.end()
+	body, err := msgpack.Marshal(struct {
+		V  uint8  `msgpack:"v"`
+		ID string `msgpack:"id"`
+	}{wire.Version + 1, "of another kind"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ack, err := w.store.JS.Publish(ctx, w.names.Work("w1", 1), body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b = w.broker(nil)
+	eventually(t, "the broker says why it cannot lead", func() bool {
+		err := b.Ready()
+		return err != nil && strings.Contains(err.Error(), "read WORK")
+	})
+	if err := w.store.Delete(ctx, w.names.StreamWORK(), ack.Sequence); err != nil {
+		t.Fatal(err)
+	}
+	w.awaitLeader(b)
 }
