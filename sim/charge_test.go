@@ -50,3 +50,30 @@ policy_classes:
 		})
 	}
 }
+
+// TestDueOfMany: tenants beyond those that are told apart are due what their weights
+// make together, and the others no more for it.
+func TestDueOfMany(t *testing.T) {
+	const tenants, each = 300, 40
+	var requests []Request
+	for i := range tenants * each {
+		requests = append(requests, Request{Class: "a", Tenant: fmt.Sprintf("t%d", i%tenants), Input: 500, Output: 1})
+	}
+	r := run(t, Config{
+		Policy: parse(t, `
+default_policy_family: a
+uncached_isl_buckets: [{min_tokens: 0, bucket: all}]
+policy_classes: [{name: a, policy_family: a, cache_bucket: all, quantum: 500, tenants: true}]
+`), Requests: requests, Workers: []Worker{{Engine: mock.Config{Slots: 4}}},
+	})
+	for i := range r.Tenants {
+		g := &r.Tenants[i]
+		want := 1.0 / tenants
+		if g.Tenant == OtherTenants {
+			want *= tenants - maxTenants
+		}
+		if abs(g.Due-want) > want/10 || abs(g.Share-want) > want/4 {
+			t.Errorf("%s: share %.4f, due %.4f, want %.4f", g.Tenant, g.Share, g.Due, want)
+		}
+	}
+}

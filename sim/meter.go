@@ -38,6 +38,16 @@ type group struct {
 	member  member
 	flow    flow // of its tenants
 	tenants map[string]*group
+	beyond  map[string]*member // of a class: of its tenants that are not told apart, whose weights count nevertheless
+	inside  []*member          // of the group of these: the same
+}
+
+// members are those whose shares make up that of the group.
+func (g *group) members() []*member {
+	if g.inside != nil {
+		return g.inside
+	}
+	return []*member{&g.member}
 }
 
 // maxTenants bounds how many tenants of a class are told apart.
@@ -72,7 +82,8 @@ func (m *meter) ring(model string) *ringMeter {
 	for i := range r.profile.Classes {
 		c := &r.profile.Classes[i]
 		g := newGroup(Group{Model: model, Class: c.Name}, 3)
-		g.class, g.ring, g.member.weight, g.tenants = c, r, float64(c.Quantum), map[string]*group{}
+		g.class, g.ring, g.member.weight = c, r, float64(c.Quantum)
+		g.tenants, g.beyond = map[string]*group{}, map[string]*member{}
 		r.classes = append(r.classes, g)
 	}
 	m.rings[model] = r
@@ -94,7 +105,7 @@ func (m *meter) arrived(now int64, r *Request, l *life) {
 		m.traffic = append(m.traffic, l.asked)
 	}
 	if r.Tenant != "" || l.class.class.Tenants {
-		l.tenant = m.tenant(l.class, r.Tenant)
+		l.tenant, l.ofTenant = m.tenant(l.class, r.Tenant)
 	}
 	l.each(func(g *group) {
 		if g.Asked++; g.Asked == 1 {
@@ -121,7 +132,8 @@ func queuesNothing(l *policy.Limits) bool {
 	return false
 }
 
-func (m *meter) tenant(c *group, name string) *group {
+// tenant finds the group of a tenant of a class, and what it has in the flow of these.
+func (m *meter) tenant(c *group, name string) (*group, *member) {
 	shown := name
 	switch known := c.tenants[name] != nil; {
 	case name == "":
@@ -129,14 +141,21 @@ func (m *meter) tenant(c *group, name string) *group {
 	case !known && len(c.tenants) >= maxTenants:
 		shown = OtherTenants
 	}
-	if t := c.tenants[shown]; t != nil {
-		return t
+	t := c.tenants[shown]
+	if t == nil {
+		t = newGroup(Group{Model: c.Model, Class: c.Class, Tenant: shown}, 2)
+		t.member.weight = c.class.TenantWeight(name)
+		c.tenants[shown] = t
+		m.tenants = append(m.tenants, t)
 	}
-	t := newGroup(Group{Model: c.Model, Class: c.Class, Tenant: shown}, 2)
-	t.member.weight = c.class.TenantWeight(name)
-	c.tenants[shown] = t
-	m.tenants = append(m.tenants, t)
-	return t
+	if shown != OtherTenants {
+		return t, &t.member
+	}
+	if c.beyond[name] == nil {
+		c.beyond[name] = &member{weight: c.class.TenantWeight(name)}
+		t.inside = append(t.inside, c.beyond[name])
+	}
+	return t, c.beyond[name]
 }
 
 // each visits the groups of a request.
@@ -152,7 +171,7 @@ func (l *life) wait() {
 	l.waits = true
 	l.class.ring.flow.join(&l.class.member)
 	if l.tenant != nil {
-		l.class.flow.join(&l.tenant.member)
+		l.class.flow.join(l.ofTenant)
 	}
 }
 
@@ -163,14 +182,14 @@ func (l *life) leave() {
 	l.waits = false
 	l.class.ring.flow.leave(&l.class.member)
 	if l.tenant != nil {
-		l.class.flow.leave(&l.tenant.member)
+		l.class.flow.leave(l.ofTenant)
 	}
 }
 
 // serve gives the flows what the request is charged.
 func (l *life) serve(tokens float64) {
 	l.shared = l.class.ring.flow.serve(&l.class.member, tokens)
-	l.sharedByTenant = l.tenant != nil && l.class.flow.serve(&l.tenant.member, tokens)
+	l.sharedByTenant = l.tenant != nil && l.class.flow.serve(l.ofTenant, tokens)
 }
 
 // correct changes the charge of the last hand-out where it was counted.
@@ -179,7 +198,7 @@ func (l *life) correct(tokens float64) {
 		l.class.ring.flow.correct(&l.class.member, tokens)
 	}
 	if l.sharedByTenant {
-		l.class.flow.correct(&l.tenant.member, tokens)
+		l.class.flow.correct(l.ofTenant, tokens)
 	}
 }
 

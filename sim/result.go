@@ -110,17 +110,27 @@ const minServes = 20
 func shares(f *flow, members []*group) []Group {
 	served, due := 0.0, 0.0
 	for _, g := range members {
-		served += g.member.served
-		due += f.entitled(&g.member)
+		s, d := f.sums(g)
+		served, due = served+s, due+d
 	}
 	list := make([]Group, len(members))
 	for i, g := range members {
 		list[i] = g.Group
 		if f.serves >= minServes && served > 0 && due > 0 {
-			list[i].Share, list[i].Due = g.member.served/served, f.entitled(&g.member)/due
+			s, d := f.sums(g)
+			list[i].Share, list[i].Due = s/served, d/due
 		}
 	}
 	return list
+}
+
+// sums is what a group was given, and what it was entitled to.
+func (f *flow) sums(g *group) (served, due float64) {
+	for _, m := range g.members() {
+		served += m.served
+		due += f.entitled(m)
+	}
+	return served, due
 }
 
 // use counts what a worker does.

@@ -41,6 +41,7 @@ type life struct {
 	class                 *group // physical
 	asked                 *group // by the name that it asked for
 	tenant                *group
+	ofTenant              *member
 	charged               int64 // for the last hand-out
 	shared                bool  // others of the ring waited then
 	sharedByTenant        bool  // others of the class did
