@@ -66,11 +66,13 @@ func (b *backlog) observe(h sim.Happening) {
 }
 
 func (b *backlog) sample() {
+	longest := 0
 	for class, n := range b.waiting {
 		b.points[class] = append(b.points[class], plotter.XY{X: b.next.Seconds(), Y: float64(max(n, 0))})
-		if len(b.points[class]) > mostPoints {
-			b.thin()
-		}
+		longest = max(longest, len(b.points[class]))
+	}
+	if longest > mostPoints {
+		b.thin()
 	}
 }
 
