@@ -2,6 +2,8 @@ package policy
 
 import (
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 	"strings"
 )
@@ -40,6 +42,7 @@ func (m *matrix) warn(p *Profile) {
 		r.warnReach(low)
 		r.warnThresholds()
 		r.warnLimits(high)
+		r.warnWeights()
 		if len(m.rows) > 1 && r.class.Quantum > high && r.class.OutputWeight == 0 {
 			r.warn("quantum", fmt.Sprintf("%d is more than any request of the class costs, at most %d uncached tokens: a larger one only makes longer bursts",
 				r.class.Quantum, high), "give the quanta of all classes in smaller numbers of the same ratio")
@@ -93,6 +96,23 @@ func (r row) warnThresholds() {
 	}
 	if q := c.BusyWorkerRatio; q != nil && *q == 1 {
 		r.warn("busy_worker_ratio", "1 has no effect: requests wait while all workers are busy in any case", "give less than 1, or remove it")
+	}
+}
+
+// warnWeights: turns of tenants are whole tokens, at least one, so that small ones
+// are not what the weights say.
+func (r row) warnWeights() {
+	const most = 0.05 // of a turn
+	c, worst, off := r.class, "", most
+	for _, tenant := range slices.Sorted(maps.Keys(c.TenantWeights)) {
+		turn := c.TenantWeights[tenant] * float64(c.Quantum)
+		if d := math.Abs(max(1, math.Round(turn))-turn) / turn; d > off {
+			worst, off = tenant, d
+		}
+	}
+	if worst != "" {
+		r.warn("tenant_weights", fmt.Sprintf("the weight of %q, %g, makes turns of %.3g tokens, and they are whole numbers, at least 1: its share will be another",
+			worst, c.TenantWeights[worst], c.TenantWeights[worst]*float64(c.Quantum)), "give larger weights in the same ratio, or a larger quantum")
 	}
 }
 
