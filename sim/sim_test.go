@@ -187,7 +187,7 @@ func TestInstants(t *testing.T) {
 		}
 		again, _ := recorded(t, cfg)
 		for i := range first {
-			if i >= len(again) || first[i].Request != again[i].Request || first[i].Worker != again[i].Worker || again[i].At-first[i].At > time.Microsecond {
+			if i >= len(again) || first[i].Request != again[i].Request || first[i].Worker != again[i].Worker || (again[i].At-first[i].At).Abs() > time.Microsecond {
 				t.Fatalf("seed %d, hand-out %d of %d: %+v, and played back %+v", seed, i, len(first), first[i], again[min(i, len(again)-1)])
 			}
 		}

@@ -29,15 +29,6 @@ func Classes(reqs []Request) []string {
 	return classes
 }
 
-// Merge interleaves traces by arrival, each counted from its own start. Requests
-// that arrive together keep the order of the arguments. For Azure files, which
-// share one wall clock, use [ReadAzureFiles].
-func Merge(traces ...[]Request) []Request {
-	merged := slices.Concat(traces...)
-	sortByArrival(merged)
-	return merged
-}
-
 // Scale multiplies every arrival by factor: 0.1 replays ten times as fast, 0 lets
 // everything arrive at once. It panics unless factor is finite and not negative.
 func Scale(reqs []Request, factor float64) []Request {

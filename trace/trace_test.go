@@ -93,20 +93,6 @@ func TestSampleHasTwoClassesThatOverlap(t *testing.T) {
 	}
 }
 
-func TestMergeKeepsArrivalThenArgumentOrder(t *testing.T) {
-	a := []trace.Request{{At: 1, Class: "a"}, {At: 3, Class: "a"}}
-	b := []trace.Request{{At: 0, Class: "b"}, {At: 1, Class: "b"}, {At: 4, Class: "b"}}
-	want := []trace.Request{
-		{At: 0, Class: "b"}, {At: 1, Class: "a"}, {At: 1, Class: "b"}, {At: 3, Class: "a"}, {At: 4, Class: "b"},
-	}
-	if diff := cmp.Diff(want, trace.Merge(a, b)); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
-	if got := trace.Merge(); len(got) != 0 {
-		t.Errorf("Merge() = %v, want nothing", got)
-	}
-}
-
 func TestScale(t *testing.T) {
 	reqs := []trace.Request{{At: 0}, {At: time.Second}, {At: math.MaxInt64}}
 	for _, c := range []struct {

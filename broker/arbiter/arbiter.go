@@ -66,7 +66,7 @@ type Arbiter struct {
 	verdicts map[uint64]*verdict
 	hopeless []*request // heads that the present call of Next found too late
 	unseen   []Done     // about requests beyond highest
-	nowaits  []*request // must be dispatched in this step or refused
+	nowaits  []*request // to be dispatched as soon as there are guards to decide it, or refused
 	expiry   deadlines
 	losses   map[uint64][]*booking // by SyncDone token
 	token    uint64

@@ -38,7 +38,7 @@ how busy the workers were. docs/simulator.md explains the model and every figure
 		},
 	}
 	in.addFlags(cmd.Flags())
-	cmd.Flags().StringVar(&policyFile, "policy", "", "policy file (default: one class, first come first served)")
+	cmd.Flags().StringVar(&policyFile, "policy", "", "policy file; needed")
 	cmd.Flags().StringVar(&compare, "compare", "", "another policy file, to be put beside the first")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one line of JSON")
 	cmd.Flags().StringVar(&plots, "plot", "", "folder for charts of the first seed, as SVG and PNG")
