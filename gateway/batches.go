@@ -202,14 +202,16 @@ func (g *Gateway) prepareLine(endpoint string, body []byte, o *batch.Options) (c
 	if err != nil {
 		return client.Request{}, reasoned(wire.InvalidRequest, "%v", err)
 	}
-	if err := g.models.check(context.Background(), g.client, p.Model); err != nil {
-		return client.Request{}, err
-	}
 	return client.Request{
 		Class: o.Class, Path: endpoint, Body: body, Model: p.Model, Tenant: o.Tenant, InputTokens: cmp.Or(o.Input, p.Input), CachedTokens: o.Cached,
 		MaxOutputTokens: p.MaxOutput, Priority: o.Priority, StrictPriority: o.Strict, Worker: o.Worker, Pin: o.Pin, Rank: o.Rank,
 		AllowWorkers: o.Allow, RequireTaints: o.Require, PreferTaints: o.Prefer, TTL: o.TTL, Retry: o.Retry, Traceparent: o.Traceparent,
 	}, nil
+}
+
+// served says whether a batch may wait for workers with a model.
+func (g *Gateway) served(model string) error {
+	return g.models.check(context.Background(), g.client, model)
 }
 
 // describeLine tells an error of a batch's line.

@@ -73,7 +73,7 @@ func New(cfg Config) (*Gateway, error) {
 		return nil, fmt.Errorf("gateway: %w", err)
 	}
 	g.runner = batch.NewRunner(batch.Config{
-		Store: g.batches, Client: c, Prepare: g.prepareLine, Describe: describeLine, Log: cfg.Log,
+		Store: g.batches, Client: c, Prepare: g.prepareLine, Serves: g.served, Describe: describeLine, Log: cfg.Log,
 		Lines: m.line, Running: func(n int) { m.batches.Set(float64(n)) },
 	})
 	return g, nil

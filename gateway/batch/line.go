@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,11 +31,10 @@ func (s state) next() state { return state{Try: s.Try + 1, revision: s.revision}
 
 // asking is a line that is to be asked.
 type asking struct {
-	n        int
-	text     []byte
-	endpoint string
-	options  *Options
-	state    state
+	n     int
+	text  []byte
+	batch *Batch
+	state state
 }
 
 // outLine is a line of a file of results, as OpenAI has it.
@@ -61,6 +61,7 @@ func lineKey(id string, n int) string { return id + "." + strconv.Itoa(n) }
 const (
 	busyWait  = time.Second     // before asking again, when nobody says how long
 	busyMax   = time.Minute     // the longest of these waits
+	awayWait  = 5 * time.Second // before asking again while no worker serves a line
 	maxLost   = 5               // how often a lost result is asked for again
 	stopGrace = 5 * time.Second // for cancelling a line's request
 )
@@ -72,7 +73,10 @@ func (x *run) line(ctx context.Context, a asking) {
 		x.finish(ctx, &a, x.failure(&a, "", err)) // it was checked: the file is not what it was
 		return
 	}
-	req, err := x.Prepare(a.endpoint, l.Body, a.options)
+	req, err := x.Prepare(a.batch.Endpoint, l.Body, &a.batch.Options)
+	if err == nil && !slices.Contains(a.batch.Models, req.Model) {
+		err = x.Serves(req.Model)
+	}
 	if err != nil {
 		x.finish(ctx, &a, x.failure(&a, l.CustomID, err))
 		return
@@ -117,7 +121,7 @@ func (x *run) attempt(ctx context.Context, a *asking, req client.Request) (*clie
 }
 
 // again says whether a line is worth another try, and after how long: it is when
-// it was not taken, or its result was lost.
+// it was not taken, its result was lost, or the workers that served it are away.
 func (x *run) again(a *asking, err error) (wait time.Duration, again bool) {
 	var e *client.Error
 	switch {
@@ -128,6 +132,9 @@ func (x *run) again(a *asking, err error) (wait time.Duration, again bool) {
 	case e.Reason == wire.QueueFull || e.Reason == wire.Displaced:
 		a.state = a.state.next()
 		return max(busyWait, min(e.RetryAfter, busyMax)), true
+	case e.Reason == wire.NoWorker || e.Reason == wire.ModelNotFound:
+		a.state = a.state.next()
+		return max(awayWait, min(e.RetryAfter, busyMax)), true
 	case e.Reason == wire.ResultLost && a.state.Try < maxLost:
 		a.state = a.state.next()
 		return 0, true

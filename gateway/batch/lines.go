@@ -82,46 +82,58 @@ func (s *Store) each(ctx context.Context, owner, id string, f func(n int, text [
 // fileGone is the error of what was not read in time.
 var fileGone = outError{Code: "file_not_found", Message: "the input file has been deleted, or has expired"}
 
+// maxModels is how many models of a batch are waited for.
+const maxModels = 100
+
+// found is what is read of an input file.
+type found struct {
+	total    int
+	problems []Problem
+	ids      map[string]bool
+	models   map[string]bool
+}
+
 // maxProblems is how many problems of an input file are told.
 const maxProblems = 100
 
 // check reads the input of a batch, and counts its lines or says what is wrong.
-func (s *Store) check(ctx context.Context, b *Batch) (total int, problems []Problem, err error) {
-	seen := map[string]bool{}
-	err = s.each(ctx, b.Owner, b.Input, func(n int, text []byte) error {
-		total = n
-		if code, message, param := checkLine(text, b.Endpoint, seen); code != "" && len(problems) < maxProblems {
+func (s *Store) check(ctx context.Context, b *Batch) (found, error) {
+	in := found{ids: map[string]bool{}, models: map[string]bool{}}
+	err := s.each(ctx, b.Owner, b.Input, func(n int, text []byte) error {
+		in.total = n
+		if code, message, param := in.line(text, b.Endpoint); code != "" && len(in.problems) < maxProblems {
 			p := Problem{Code: code, Message: message, Line: n}
 			if param != "" {
 				p.Param = &param
 			}
-			problems = append(problems, p)
+			in.problems = append(in.problems, p)
 		}
 		return nil
 	})
 	switch {
 	case errors.Is(err, ErrNotFound):
-		problems, err = []Problem{{Code: fileGone.Code, Message: fileGone.Message}}, nil
-	case err == nil && total == 0:
-		problems = []Problem{{Code: "empty_file", Message: "the input file has no lines"}}
-	case total > s.limits.Lines:
-		problems = []Problem{{Code: "too_many_lines", Message: fmt.Sprintf("the input file has %d lines; want at most %d", total, s.limits.Lines)}}
+		in.problems, err = []Problem{{Code: fileGone.Code, Message: fileGone.Message}}, nil
+	case err == nil && in.total == 0:
+		in.problems = []Problem{{Code: "empty_file", Message: "the input file has no lines"}}
+	case in.total > s.limits.Lines:
+		in.problems = []Problem{{Code: "too_many_lines", Message: fmt.Sprintf("the input file has %d lines; want at most %d", in.total, s.limits.Lines)}}
 	}
-	return total, problems, err
+	return in, err
 }
 
-func checkLine(text []byte, endpoint string, seen map[string]bool) (code, message, param string) {
+func (f *found) line(text []byte, endpoint string) (code, message, param string) {
 	var l line
 	if err := json.Unmarshal(text, &l); err != nil {
 		return "invalid_json_line", "the line is not a JSON object as it should be: " + err.Error(), ""
 	}
 	var body struct {
 		Stream bool `json:"stream"`
+		Model  any  `json:"model"`
 	}
 	switch {
 	case l.CustomID == "" || len(l.CustomID) > 512:
 		return "invalid_custom_id", "custom_id is missing or too long; want 1 to 512 bytes", "custom_id"
-	case seen[l.CustomID]:
+	case f.ids[l.CustomID]:
 		return "duplicate_custom_id", fmt.Sprintf("custom_id %q is there twice", l.CustomID), "custom_id"
 	case l.Method != http.MethodPost:
 		return "invalid_method", fmt.Sprintf("method is %q; want POST", l.Method), "method"
@@ -132,6 +144,9 @@ func checkLine(text []byte, endpoint string, seen map[string]bool) (code, messag
 	case body.Stream:
 		return "invalid_body", "stream is true; a batch has no streams", "body.stream"
 	}
-	seen[l.CustomID] = true
+	f.ids[l.CustomID] = true
+	if model, ok := body.Model.(string); ok && len(f.models) < maxModels {
+		f.models[model] = true
+	}
 	return "", "", ""
 }

@@ -21,7 +21,7 @@ func TestReplicaBehind(t *testing.T) {
 	if _, err := r.store.File(ctx, owner, rec.Input); err != nil {
 		t.Errorf("its input: %v", err)
 	}
-	if _, _, err := r.store.check(ctx, &rec); !errors.Is(err, errBehind) {
+	if _, err := r.store.check(ctx, &rec); !errors.Is(err, errBehind) {
 		t.Errorf("the content: %v; want no word that the file is gone", err)
 	}
 	for n := 1; n <= 3; n++ {

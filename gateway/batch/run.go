@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -102,17 +104,19 @@ func (x *run) end(ctx context.Context, s Status) (Batch, error) {
 }
 
 func (x *run) validate(ctx context.Context, rec Batch) (Batch, error) {
-	total, problems, err := x.Store.check(ctx, &rec)
+	in, err := x.Store.check(ctx, &rec)
 	if err != nil {
 		return rec, err
 	}
+	models := slices.Sorted(maps.Keys(in.models))
+	models = slices.DeleteFunc(models, func(m string) bool { return x.Serves(m) != nil })
 	return x.set(ctx, func(b *Batch) {
 		switch now := time.Now().Unix(); {
 		case b.Status != Validating: // cancelled meanwhile
-		case len(problems) > 0:
-			b.Status, b.Problems, b.EndedAt = Failed, problems, now
+		case len(in.problems) > 0:
+			b.Status, b.Problems, b.EndedAt = Failed, in.problems, now
 		default:
-			b.Status, b.Counts, b.InProgressAt = InProgress, Counts{Total: total}, now
+			b.Status, b.Models, b.Counts, b.InProgressAt = InProgress, models, Counts{Total: in.total}, now
 		}
 	})
 }
@@ -168,7 +172,7 @@ func (x *run) feed(ctx context.Context, rec *Batch, lines *sync.WaitGroup) error
 			number := n
 			lines.Go(func() {
 				defer x.window.Release(1)
-				x.line(ctx, asking{n: number, text: text, endpoint: rec.Endpoint, options: &rec.Options, state: st})
+				x.line(ctx, asking{n: number, text: text, batch: rec, state: st})
 			})
 		}
 		if seg.last {

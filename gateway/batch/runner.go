@@ -15,6 +15,9 @@ import (
 // Prepare makes the request of a line. Its error is the client's to hear.
 type Prepare func(endpoint string, body []byte, o *Options) (client.Request, error)
 
+// Serves is an error for the client when nobody serves a model, nor did of late.
+type Serves func(model string) error
+
 // Describe tells an error in OpenAI's shape, with its status.
 type Describe func(err error) (status int, body []byte, code, message string)
 
@@ -23,6 +26,7 @@ type Config struct {
 	Store    *Store
 	Client   *client.Client
 	Prepare  Prepare
+	Serves   Serves
 	Describe Describe
 	Lines    func(ok bool)     // counts a line with a result; may be called concurrently
 	Running  func(batches int) // tells how many batches run here

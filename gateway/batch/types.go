@@ -93,6 +93,7 @@ type Batch struct {
 
 	Status   Status    `json:"status"`
 	Ending   Status    `json:"ending,omitempty"` // of a batch that is being finalised: what it will be
+	Models   []string  `json:"models,omitempty"` // of its lines, that were served when it began: their workers are waited for
 	Counts   Counts    `json:"counts"`
 	Problems []Problem `json:"problems,omitempty"`
 	Output   string    `json:"output_file_id,omitempty"`
