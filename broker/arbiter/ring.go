@@ -25,7 +25,7 @@ type ring struct {
 	sweepAt int64               // when waiting without a worker next ends for someone; 0 never
 	hint    int                 // where the search for a worker with room starts, in fleet.roomy
 	next    int                 // round-robin placement
-	fastest float64             // speed of the fastest worker, tokens a second; 0 unknown to all, unknownSpeed to be found
+	fastest float64             // speed of the fastest worker that takes work, tokens a second; 0 unknown to all, unknownSpeed to be found
 	serving int                 // live workers that serve the model: limits scale with it
 	alone   int64               // since when no worker has taken work for the model; 0 when some do
 }

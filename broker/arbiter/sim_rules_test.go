@@ -36,8 +36,7 @@ func (w *world) checkInTime(h *HandOut) {
 	}
 	fastest := 0.0
 	for _, wk := range w.arb.fleet.byName {
-		pinned := r.ask != nil && r.ask.pin != nil
-		if wk.live && mayServeModel(r, wk) && (!pinned || wk == r.ask.pin) {
+		if wk.live && !wk.draining && wk.healthy && mayServe(r, wk) {
 			fastest = max(fastest, wk.speed())
 		}
 	}
@@ -45,10 +44,6 @@ func (w *world) checkInTime(h *HandOut) {
 	if fastest > 0 && float64(r.Cost())/fastest > left+1e-6 {
 		w.fail("%d is handed out %.3f s before its deadline, and needs %.3f s", r.Seq, left, float64(r.Cost())/fastest)
 	}
-}
-
-func mayServeModel(r *request, wk *worker) bool {
-	return r.ring().model == "" || wk.serves(r.ring().model)
 }
 
 // foretell has what is about to arrive explained, now and then. What time alone

@@ -82,16 +82,23 @@ const unknownSpeed = -1
 
 // fastestFor is the speed of the fastest worker that may get a request, 0 unknown.
 func (a *Arbiter) fastestFor(in *ring, r *request) float64 {
-	if r.ask != nil && r.ask.pin != nil {
+	switch {
+	case r.ask != nil && r.ask.pin != nil:
 		return r.ask.pin.speed()
-	}
-	if in.fastest == unknownSpeed {
-		in.fastest = 0
-		for _, w := range a.fleet.live {
-			if in.model == "" || w.serves(in.model) {
-				in.fastest = max(in.fastest, w.speed())
-			}
-		}
+	case r.picky():
+		return a.fastestOf(in, r)
+	case in.fastest == unknownSpeed:
+		in.fastest = a.fastestOf(in, r)
 	}
 	return in.fastest
+}
+
+func (a *Arbiter) fastestOf(in *ring, r *request) float64 {
+	fastest := 0.0
+	for _, w := range a.fleet.live {
+		if suits(w, in, r) {
+			fastest = max(fastest, w.speed())
+		}
+	}
+	return fastest
 }
