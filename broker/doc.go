@@ -14,9 +14,10 @@
 //
 //	guards written → WORK read → DONE read → REQ read → decide
 //
-// in this order and no other; pending = REQ − WORK − DONE. It ends when the lease
-// is lost, a guard is refused, or the stored state contradicts the arbiter's; all
-// that the term knew is then dropped, because the streams hold everything.
+// in this order and no other; pending = REQ − WORK − DONE. DONE and REQ are read to
+// the end that their leaders tell once they have all that was acknowledged. The term
+// ends when the lease is lost, a guard is refused, or the stored state contradicts the
+// arbiter's; all that it knew is then dropped, because the streams hold everything.
 //
 // # Who runs what
 //

@@ -255,7 +255,7 @@ func (in *intake) onReq(m jetstream.Msg) {
 		return
 	}
 	h := m.Headers()
-	size, err := strconv.Atoi(h.Get(wire.HeaderMsgSize))
+	size, err := strconv.Atoi(wire.Last(h, wire.HeaderMsgSize))
 	if err != nil {
 		size = len(m.Data())
 	}

@@ -45,6 +45,7 @@ func TestBadInput(t *testing.T) {
 	t.Run("empty payload", func(t *testing.T) {
 		to := w.inbox()
 		m := nats.NewMsg("req.a")
+		m.Header.Set(wire.HeaderMsgSize, "8") // the server's own word counts
 		m.Header.Set(wire.HeaderReplyTo, to.sub.Subject)
 		if _, err := w.store.JS.PublishMsg(context.Background(), m); err != nil {
 			t.Fatal(err)

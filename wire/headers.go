@@ -94,3 +94,13 @@ func First(h Header, key string) string {
 	}
 	return ""
 }
+
+// Last is the last value of a header, or "": what the server says of a message that it
+// delivers. It adds its own headers behind those of the message, where anybody may have
+// put one of the same name.
+func Last(h Header, key string) string {
+	if v := h[key]; len(v) > 0 {
+		return v[len(v)-1]
+	}
+	return ""
+}

@@ -163,7 +163,7 @@ func (r *recorder) onRequest(m jetstream.Msg, over <-chan struct{}) {
 	if err != nil {
 		return // no message of a stream
 	}
-	size, err := strconv.Atoi(m.Headers().Get(wire.HeaderMsgSize))
+	size, err := strconv.Atoi(wire.Last(m.Headers(), wire.HeaderMsgSize))
 	if err != nil {
 		size = len(m.Data())
 	}

@@ -9,6 +9,8 @@ import (
 	"strconv"
 
 	"github.com/nats-io/nats.go"
+
+	"fairlead/wire"
 )
 
 // Batch asks any replica for the next n messages at or above a sequence; a subject, which
@@ -71,7 +73,7 @@ func nextOf(ctx context.Context, answers <-chan *nats.Msg, last uint64) (m Messa
 	default:
 		return Message{}, false, fmt.Errorf("status %s %s", status, r.Header.Get("Description"))
 	}
-	before, err := strconv.ParseUint(told(r.Header, "Nats-Last-Sequence"), 10, 64)
+	before, err := strconv.ParseUint(wire.Last(r.Header, "Nats-Last-Sequence"), 10, 64)
 	if err != nil {
 		return Message{}, false, fmt.Errorf("header Nats-Last-Sequence: %w", err)
 	}
@@ -87,17 +89,8 @@ func nextOf(ctx context.Context, answers <-chan *nats.Msg, last uint64) (m Messa
 // statusOf is the status of an answer that holds no message; "" of one that does,
 // whatever headers that message has.
 func statusOf(r *nats.Msg) string {
-	if told(r.Header, "Nats-Sequence") != "" {
+	if wire.Last(r.Header, "Nats-Sequence") != "" {
 		return ""
 	}
 	return r.Header.Get("Status")
-}
-
-// told is what the server says of a message in a header. It adds its own behind those of
-// the message, where somebody else may have put one of this name.
-func told(h nats.Header, key string) string {
-	if v := h[key]; len(v) > 0 {
-		return v[len(v)-1]
-	}
-	return ""
 }

@@ -97,15 +97,15 @@ func (s *Store) directGet(ctx context.Context, stream string, seq uint64) (Messa
 // fromDirect reads the answer to a direct get, which carries what it says of
 // the message in headers of its own.
 func fromDirect(r *nats.Msg) (Message, error) {
-	seq, err := strconv.ParseUint(told(r.Header, "Nats-Sequence"), 10, 64)
+	seq, err := strconv.ParseUint(wire.Last(r.Header, "Nats-Sequence"), 10, 64)
 	if err != nil {
 		return Message{}, fmt.Errorf("direct get: header Nats-Sequence: %w", err)
 	}
-	at, err := time.Parse(time.RFC3339Nano, told(r.Header, "Nats-Time-Stamp"))
+	at, err := time.Parse(time.RFC3339Nano, wire.Last(r.Header, "Nats-Time-Stamp"))
 	if err != nil {
 		return Message{}, fmt.Errorf("direct get: header Nats-Time-Stamp: %w", err)
 	}
-	return Message{Subject: told(r.Header, "Nats-Subject"), Seq: seq, Time: at, Header: r.Header, Data: r.Data}, nil
+	return Message{Subject: wire.Last(r.Header, "Nats-Subject"), Seq: seq, Time: at, Header: r.Header, Data: r.Data}, nil
 }
 
 type seqRequest struct {
