@@ -276,7 +276,7 @@ func TestBatchRefused(t *testing.T) {
 	if len(page.Data) != 0 {
 		t.Errorf("another key sees %d batches", len(page.Data))
 	}
-	for _, path := range []string{"/v1/batches/a.b", "/v1/batches/*", "/v1/files/%3E", "/v1/files/a%20b"} {
+	for _, path := range []string{"/v1/batches/a.b", "/v1/batches/*", "/v1/files/%3E", "/v1/files/a%20b", "/v1/files/a%2Bb", "/v1/batches/a%2Bb", "/v1/files/%C3%A4"} {
 		if got := g.do(http.MethodGet, path, "", "Authorization: Bearer sk-a-secret"); got.status != 404 {
 			t.Errorf("%s: %d %s", path, got.status, got.body)
 		}

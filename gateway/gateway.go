@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,6 +41,9 @@ type Gateway struct {
 // errLeaving ends the requests of a gateway that must leave at once.
 var errLeaving = errors.New("the gateway is going away")
 
+// lineRoom is what a line of a batch may have around its body, bytes.
+const lineRoom = 64 << 10
+
 // New makes a gateway. The error names the field at fault.
 func New(cfg Config) (*Gateway, error) {
 	cfg = cfg.withDefaults()
@@ -69,6 +73,7 @@ func New(cfg Config) (*Gateway, error) {
 	}
 	g.life, g.end = context.WithCancelCause(context.Background())
 	g.SetKeys(cfg.Keys)
+	cfg.Batches.LineBytes = cmp.Or(cfg.Batches.LineBytes, cfg.MaxBody+lineRoom)
 	if g.batches, err = batch.NewStore(cfg.Conn, cfg.Namespace, cfg.APIPrefix, cfg.Batches); err != nil {
 		return nil, fmt.Errorf("gateway: %w", err)
 	}

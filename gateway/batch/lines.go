@@ -43,9 +43,11 @@ func (s *Store) segment(ctx context.Context, owner, id string, from int64) (seg 
 	seg.next = from
 	lines := bufio.NewReaderSize(file, 64<<10)
 	for seg.next < from+segmentBytes {
-		text, err := lines.ReadBytes('\n')
-		seg.next += int64(len(text))
-		if text = bytes.TrimSpace(text); len(text) > 0 {
+		text, size, err := readLine(lines, s.limits.LineBytes)
+		seg.next += size
+		if size > s.limits.LineBytes {
+			seg.lines = append(seg.lines, tooLong)
+		} else if text = bytes.TrimSpace(text); len(text) > 0 {
 			seg.lines = append(seg.lines, text)
 		}
 		if errors.Is(err, io.EOF) {
@@ -57,6 +59,24 @@ func (s *Store) segment(ctx context.Context, owner, id string, from int64) (seg 
 		}
 	}
 	return seg, nil
+}
+
+// tooLong stands for a line over the limit: nothing of it is kept.
+var tooLong = []byte{}
+
+// readLine reads a line and its size, and of one over the limit only the size.
+func readLine(r *bufio.Reader, limit int64) (text []byte, size int64, err error) {
+	for {
+		piece, err := r.ReadSlice('\n')
+		if size += int64(len(piece)); size <= limit {
+			text = append(text, piece...)
+		} else {
+			text = nil
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return text, size, err
+		}
+	}
 }
 
 // each calls f with every line of a file and its number; the first is 1.
@@ -96,12 +116,16 @@ type found struct {
 // maxProblems is how many problems of an input file are told.
 const maxProblems = 100
 
+var errTooMany = errors.New("too many lines")
+
 // check reads the input of a batch, and counts its lines or says what is wrong.
 func (s *Store) check(ctx context.Context, b *Batch) (found, error) {
 	in := found{ids: map[string]bool{}, models: map[string]bool{}}
 	err := s.each(ctx, b.Owner, b.Input, func(n int, text []byte) error {
-		in.total = n
-		if code, message, param := in.line(text, b.Endpoint); code != "" && len(in.problems) < maxProblems {
+		if in.total = n; n > s.limits.Lines {
+			return errTooMany
+		}
+		if code, message, param := in.line(text, b.Endpoint, s.limits.LineBytes); code != "" && len(in.problems) < maxProblems {
 			p := Problem{Code: code, Message: message, Line: n}
 			if param != "" {
 				p.Param = &param
@@ -115,13 +139,16 @@ func (s *Store) check(ctx context.Context, b *Batch) (found, error) {
 		in.problems, err = []Problem{{Code: fileGone.Code, Message: fileGone.Message}}, nil
 	case err == nil && in.total == 0:
 		in.problems = []Problem{{Code: "empty_file", Message: "the input file has no lines"}}
-	case in.total > s.limits.Lines:
-		in.problems = []Problem{{Code: "too_many_lines", Message: fmt.Sprintf("the input file has %d lines; want at most %d", in.total, s.limits.Lines)}}
+	case errors.Is(err, errTooMany):
+		in.problems, err = []Problem{{Code: "too_many_lines", Message: fmt.Sprintf("the input file has more than %d lines", s.limits.Lines)}}, nil
 	}
 	return in, err
 }
 
-func (f *found) line(text []byte, endpoint string) (code, message, param string) {
+func (f *found) line(text []byte, endpoint string, limit int64) (code, message, param string) {
+	if len(text) == 0 {
+		return "line_too_long", fmt.Sprintf("the line has more than %d bytes", limit), ""
+	}
 	var l line
 	if err := json.Unmarshal(text, &l); err != nil {
 		return "invalid_json_line", "the line is not a JSON object as it should be: " + err.Error(), ""

@@ -2,6 +2,7 @@ package batch
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -145,6 +146,36 @@ func TestSlowCreate(t *testing.T) {
 		_, err := records.Get(ctx, activeKey(id))
 		return errors.Is(err, jetstream.ErrKeyNotFound)
 	})
+}
+
+// Of an input no more is kept than a batch may have.
+func TestInputBounds(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, Limits{Lines: 3, LineBytes: 200 << 10})
+	ok := `{"custom_id":"%s","method":"POST","url":"/v1/embeddings","body":{"model":"m","input":"` + strings.Repeat("x", 100<<10) + `"}}` + "\n"
+	long := strings.Repeat("y", 300<<10) + "\n"
+	for name, tc := range map[string]struct {
+		text  string
+		total int
+		want  string
+	}{
+		"good":      {fmt.Sprintf(ok+"\n"+ok+ok, "a", "b", "c"), 3, "[]"},
+		"long":      {fmt.Sprintf(ok+long+ok, "a", "b"), 3, "[line_too_long 2]"},
+		"too many":  {fmt.Sprintf(ok+ok+ok+ok+ok, "a", "b", "c", "d", "e"), 4, "[too_many_lines 0]"},
+		"no ending": {strings.TrimSpace(long), 1, "[line_too_long 1]"},
+	} {
+		f, err := r.store.PutContent(t.Context(), strings.NewReader(tc.text))
+		must(t, err)
+		in, err := r.store.check(t.Context(), &Batch{Owner: owner, Input: f.ID, Endpoint: "/v1/embeddings"})
+		must(t, err)
+		said := []any{}
+		for _, p := range in.problems {
+			said = append(said, p.Code, p.Line)
+		}
+		if got := fmt.Sprint(said); got != tc.want || in.total != tc.total || len(in.ids) > 3 {
+			t.Errorf("%s: %s with %d lines; want %s with %d", name, got, in.total, tc.want, tc.total)
+		}
+	}
 }
 
 // Lines that were written down are loaded, or it is said that they were not.

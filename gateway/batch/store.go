@@ -21,6 +21,7 @@ type Limits struct {
 	AllLines   int64         // bytes of the results of running batches; default 1 GiB
 	Keep       time.Duration // files and batches; default 30 days
 	Lines      int           // of one batch; default 50,000
+	LineBytes  int64         // of one line; default 64 MiB. A gateway goes by its largest body
 	Window     int           // lines of one batch under way; default 32
 	Batches    int           // that one gateway runs at once; default 4
 	Replicas   int           // of the buckets, when this gateway creates them; default 1
@@ -46,6 +47,7 @@ func (l Limits) WithDefaults() Limits {
 		}
 	}
 	or(&l.FileBytes, 100<<20)
+	or(&l.LineBytes, 64<<20)
 	or(&l.AllFiles, 1<<30)
 	or(&l.AllLines, 1<<30)
 	orTime(&l.Keep, 30*24*time.Hour)
