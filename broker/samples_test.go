@@ -80,7 +80,8 @@ func TestSampleRejections(t *testing.T) {
 		w.request("req.first_attempt", waits)
 		j.finish()
 		a.take().finish()
-		w.request("req.retry", retry) // now there is room
+		eventually(t, "there is room", func() bool { return status(w).Workers[0].Used == 0 })
+		w.request("req.retry", retry)
 		a.take().finish()
 		w.awaitEmpty()
 	})
