@@ -18,7 +18,11 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// An object store's Put that ends before this goroutine of its own has begun leaves
+// it behind: nats.go 1.55 takes the channel away that it would end by.
+const leftByPut = "github.com/nats-io/nats.go/jetstream.(*jetStream).resetPendingAcksOnReconnect"
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.IgnoreTopFunction(leftByPut)) }
 
 func must(t *testing.T, err error) {
 	t.Helper()
