@@ -16,8 +16,8 @@ func (h *heap[T]) len() int {
 	return len(*h)
 }
 
-// push adds n and moves it up to its place.
-func (h *heap[T]) push(n node[T]) {
+// push adds n and moves it up to its place, which it returns.
+func (h *heap[T]) push(n node[T]) int {
 	*h = append(*h, n)
 	nodes := *h
 	i := len(nodes) - 1
@@ -30,6 +30,7 @@ func (h *heap[T]) push(n node[T]) {
 		i = parent
 	}
 	nodes[i] = n
+	return i
 }
 
 // drop takes out the first node.

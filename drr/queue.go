@@ -62,22 +62,22 @@ func (q *queue[T]) inHeap() bool {
 	return int(q.first) == len(q.run) || (*q.heap)[0].key.before(&q.run[q.first].key)
 }
 
-// push adds n, which notes the generation of its item, of a cost.
-func (q *queue[T]) push(n node[T], cost uint32) {
+// push adds n, which notes the generation of its item, of a cost. It reports whether that is the first item now.
+func (q *queue[T]) push(n node[T], cost uint32) bool {
 	q.live++
-	q.insert(n, cost)
+	return q.insert(n, cost)
 }
 
-func (q *queue[T]) insert(n node[T], cost uint32) {
+func (q *queue[T]) insert(n node[T], cost uint32) bool {
 	if q.follows(&n) {
 		n.key.note = cost
 		q.extend(n)
-		return
+		return int(q.first) == len(q.run)-1 && !q.inHeap()
 	}
 	if q.heap == nil {
 		q.heap = new(heap[T])
 	}
-	q.heap.push(n)
+	return q.heap.push(n) == 0 && q.inHeap()
 }
 
 // follows reports whether n may be appended to the run.

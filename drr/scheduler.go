@@ -100,8 +100,7 @@ func (s *Scheduler) Enqueue(class int, t Target, e *Entry) {
 // insert queues e in l and lists the lane anew if its head changed.
 func (s *Scheduler) insert(l *lane, e *Entry) {
 	was, f := l.entries.live, l.flow
-	l.entries.push(node[*Entry]{key: keyOf(&f.class.Class, e), ref: e}, uint32(e.Cost()))
-	if l.entries.top().ref != e {
+	if !l.entries.push(node[*Entry]{key: keyOf(&f.class.Class, e), ref: e}, uint32(e.Cost())) {
 		return
 	}
 	if was > 0 {

@@ -107,8 +107,3 @@ func (s *Scheduler) EachIn(class int, t Target, fn func(*Entry) bool) {
 		}
 	}
 }
-
-// EachOf visits the entries of every exact lane of worker in class, for instance one that vanished, like EachIn.
-func (s *Scheduler) EachOf(class int, worker int32, fn func(*Entry) bool) {
-	s.classes[class].eachOf(worker, fn)
-}

@@ -78,12 +78,12 @@ func (t *turns) lift(place int) {
 	i := leastOf(group[0].round, group[1].round, group[2].round, group[3].round)
 	first := winner{group[i].round, place&^3 + i}
 	for _, level := range t.inner {
-		place /= 4
-		node := &level[place/4]
-		if node[place%4] == first {
+		place >>= 2
+		node, child := &level[place>>2], place&3
+		if node[child] == first {
 			return
 		}
-		node[place%4] = first
+		node[child] = first
 		first = node[leastOf(node[0].round, node[1].round, node[2].round, node[3].round)]
 	}
 	if t.lead = first.place; first.round == never {
