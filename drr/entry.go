@@ -29,7 +29,7 @@ type Entry struct {
 	Strict   uint32  // tier; a larger one goes first whatever the order of the class
 	Raw      uint32  // prompt tokens
 	Cached   uint32  // prompt tokens found in a cache; Enqueue clamps it to Raw
-	Tenant   uint32  // small number that the caller gives each tenant, 0 for requests that name none; see Class.Tenants
+	Tenant   uint32  // number below 2²⁸-1 that the caller gives each tenant, small ones first, 0 for requests that name none; see Class.Tenants
 
 	lane   *lane // the lane it waits in, nil when not queued
 	target Target

@@ -54,16 +54,16 @@ func (r *ring) commit(m *member, next int64) {
 		r.arrive(m)
 	}
 	m.add(-m.cost)
-	if 0 < next && next <= m.deficit { // its visit goes on, in the round that it is listed for
-		m.cost, r.due.leaves[m.place].cost = next, next
-		return
-	}
 	if next <= 0 {
 		r.set(m, next)
 		return
 	}
 	m.cost = next
-	r.list(m)
+	round := r.round // for which it is listed
+	if next > m.deficit {
+		round = m.base + m.visits() - 1
+	}
+	r.due.set(int(m.place), round, next)
 }
 
 // arrive moves the cursor to m, whose visit begins or is taken up again.

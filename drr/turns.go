@@ -1,6 +1,9 @@
 package drr
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // never is the round of a member that has no candidate.
 const never = math.MaxInt64
@@ -11,23 +14,39 @@ type turn struct {
 	cost  int64 // tokens that the candidate is charged
 }
 
-// turns finds the first of the members of a ring, by round and then by place. It is a tree of four children a node,
-// of which each carries the first of its members. A change rewrites the path from a leaf towards the root. It compares
+// turns finds the first of the members of a ring, by round and then by place. It is a tree of four children a node, which
+// carries the stamp of the first of its members. A change rewrites the path from a leaf towards the root. It compares
 // without branches, because no predictor would win, and looks at no member, because they are scattered in memory.
 type turns struct {
-	leaves []turn      // by place
-	inner  [][]winners // inner[0] has the first of each four leaves, the next that of each four of these, …
-	lead   int         // place of the first, or -1
+	leaves []turn   // by place
+	levels [][]four // levels[0] has the stamps of the leaves, the next the firsts of these nodes, …
+	origin int64    // the round that stamps count from
+	lead   int      // place of the first, or -1
 }
 
-// A winner is the first of some members.
-type winner struct {
-	round int64
-	place int
+// A stamp is a round and a place in one number, so that one comparison says which comes first. Its rounds end at far:
+// later ones are told apart when nothing else is left.
+type stamp uint64
+
+// A four is a node: the stamps of its children.
+type four [4]stamp
+
+const (
+	placeBits       = 28
+	places          = 1<<placeBits - 1 // more than any ring has
+	far             = 1<<(64-placeBits) - 2
+	none      stamp = math.MaxUint64 // of a leaf without a candidate
+)
+
+// stamp returns the stamp of a turn in a round that is not before the origin.
+func (t *turns) stamp(place int, round int64) stamp {
+	if round == never {
+		return none
+	}
+	return stamp(min(round-t.origin, far))<<placeBits | stamp(place)
 }
 
-// winners are those of the four children of a node.
-type winners [4]winner
+func (s stamp) isFar() bool { return s>>placeBits == far }
 
 // grow makes room for n places.
 func (t *turns) grow(n int) {
@@ -35,13 +54,19 @@ func (t *turns) grow(n int) {
 	if n <= had {
 		return
 	}
+	if n > places {
+		panic(fmt.Sprintf("drr: place %d in a ring, must be below %d", n-1, places))
+	}
 	t.leaves = append(t.leaves, make([]turn, fours(max(n, 2*had))*4-had)...)
 	for i := range t.leaves[had:] {
 		t.leaves[had+i].round = never
 	}
-	t.inner = t.inner[:0]
-	for n := len(t.leaves) / 4; n > 1; n = fours(n) {
-		t.inner = append(t.inner, make([]winners, fours(n)))
+	t.levels = t.levels[:0]
+	for n := fours(len(t.leaves)); ; n = fours(n) {
+		t.levels = append(t.levels, make([]four, n))
+		if n == 1 {
+			break
+		}
 	}
 	t.rebuild()
 }
@@ -49,15 +74,23 @@ func (t *turns) grow(n int) {
 // fours returns how many groups of four hold n.
 func fours(n int) int { return (n + 3) / 4 }
 
-// rebuild computes the inner nodes from the leaves.
+// rebuild lets stamps count from the first round, and computes all of them.
 func (t *turns) rebuild() {
-	for _, level := range t.inner {
+	t.origin = never
+	for _, leaf := range t.leaves {
+		t.origin = min(t.origin, leaf.round)
+	}
+	for _, level := range t.levels {
 		for i := range level {
-			level[i] = winners{{never, -1}, {never, -1}, {never, -1}, {never, -1}}
+			level[i] = four{none, none, none, none}
 		}
 	}
-	for place := 0; place < len(t.leaves); place += 4 {
-		t.lift(place)
+	t.lead = -1
+	if t.origin == never {
+		t.origin = 0
+	}
+	for place, leaf := range t.leaves {
+		t.lift(place, t.stamp(place, leaf.round))
 	}
 }
 
@@ -69,38 +102,25 @@ func (t *turns) set(place int, round, cost int64) {
 		return
 	}
 	leaf.round = round
-	t.lift(place)
+	if round < t.origin || t.lift(place, t.stamp(place, round)).isFar() {
+		t.rebuild()
+	}
 }
 
-// lift carries the first of the four leaves around place up as far as that makes a difference.
-func (t *turns) lift(place int) {
-	group := (*[4]turn)(t.leaves[place&^3:])
-	i := leastOf(group[0].round, group[1].round, group[2].round, group[3].round)
-	first := winner{group[i].round, place&^3 + i}
-	for _, level := range t.inner {
-		place >>= 2
+// lift carries the stamp of the leaf at place up as far as that makes a difference. It returns the first of all, or
+// anything that is not far when that is still the same.
+func (t *turns) lift(place int, s stamp) stamp {
+	for _, level := range t.levels {
 		node, child := &level[place>>2], place&3
-		if node[child] == first {
-			return
+		if node[child] == s {
+			return 0
 		}
-		node[child] = first
-		first = node[leastOf(node[0].round, node[1].round, node[2].round, node[3].round)]
+		node[child] = s
+		s = min(s, node[(child+1)&3], node[(child+2)&3], node[(child+3)&3])
+		place >>= 2
 	}
-	if t.lead = first.place; first.round == never {
+	if t.lead = int(s & places); s == none {
 		t.lead = -1
 	}
-}
-
-// leastOf returns which of four is the least, and the first of several.
-func leastOf(a, b, c, d int64) int {
-	left, right := below(b, a), below(d, c)
-	return left + below(min(c, d), min(a, b))*(2+right-left)
-}
-
-// below is 1 if a < b, else 0, which takes a flag and no branch.
-func below(a, b int64) int {
-	if a < b {
-		return 1
-	}
-	return 0
+	return s
 }

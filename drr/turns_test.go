@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestTurnsEqualScanning compares the tree with a look at every leaf, while rings grow, empty and start to count again.
+// TestTurnsEqualScanning compares the tree with a look at every leaf, while rings grow, empty and start to count again,
+// with rounds that are near, and so far away that their stamps do not tell them apart.
 func TestTurnsEqualScanning(t *testing.T) {
 	for seed := range uint64(30) {
 		rng := rand.New(rand.NewPCG(seed, 6))
@@ -15,8 +16,13 @@ func TestTurnsEqualScanning(t *testing.T) {
 				q.grow(1 + rng.IntN(1+step))
 			}
 			place, round := rng.IntN(len(q.leaves)), int64(rng.IntN(9))
-			if rng.IntN(4) == 0 {
+			switch now := int64(step) / 250 * far; rng.IntN(4) {
+			case 0:
 				round = never
+			case 1:
+				round = rng.Int64N(1 << 61)
+			case 2:
+				round += now
 			}
 			q.set(place, round, int64(step))
 			if q.leaves[place].round != round || q.leaves[place].cost != int64(step) {
