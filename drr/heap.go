@@ -55,7 +55,10 @@ func (h *heap[T]) sift(i int, n node[T]) {
 		}
 		least := child
 		if child+3 < len(nodes) {
-			least += leastNode((*[4]node[T])(nodes[child:]))
+			four := (*[4]node[T])(nodes[child:]) // without a branch
+			left := four[1].key.less(&four[0].key)
+			right := 2 + four[3].key.less(&four[2].key)
+			least += int(left + (right-left)*four[right&3].key.less(&four[left&3].key))
 		} else {
 			for c := child + 1; c < len(nodes); c++ {
 				if nodes[c].key.before(&nodes[least].key) {
@@ -70,13 +73,6 @@ func (h *heap[T]) sift(i int, n node[T]) {
 		i = least
 	}
 	nodes[i] = n
-}
-
-// leastNode returns which of four comes first, without a branch.
-func leastNode[T item](nodes *[4]node[T]) int {
-	i := nodes[1].key.less(&nodes[0].key)
-	j := 2 + nodes[3].key.less(&nodes[2].key)
-	return int(i + (j-i)*nodes[j&3].key.less(&nodes[i&3].key))
 }
 
 // compact drops every stale node.
