@@ -25,7 +25,7 @@ func wholeSystem(t *testing.T, r *rig) {
 	r.agent("gpu-2", mock.Config{})
 	plain, reader := r.client("gw-1"), r.client("gw-2")
 
-	streamed, err := plain.Submit(r.ctx(), client.Request{Class: "default", Body: []byte(`{"stream":true,"max_tokens":8}`)})
+	streamed, err := plain.Submit(r.ctx(), client.Request{Class: "default", Body: []byte(`{"stream":true,"max_tokens":8}`), Worker: "gpu-1"})
 	must(t, err)
 	chunks := 0
 	for _, err := range streamed.Chunks(r.ctx()) {
