@@ -151,6 +151,17 @@ func (w *world) awaitLeader(rs ...*running) *running {
 	return leader
 }
 
+// serves asks for something, and has a worker answer it.
+func (w *world) serves() {
+	w.t.Helper()
+	to := w.inbox()
+	w.request("req.a", to)
+	w.worker("w1", nil).take().finish()
+	if r, _ := to.next(); r.Usage == nil {
+		w.t.Fatalf("result %+v", r)
+	}
+}
+
 // awaitEmpty waits until nothing is left of any request.
 func (w *world) awaitEmpty() {
 	w.t.Helper()

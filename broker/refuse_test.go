@@ -250,12 +250,7 @@ func TestAlienWork(t *testing.T) {
 	}
 	reg := prometheus.NewRegistry()
 	w.awaitLeader(w.broker(func(c *broker.Config) { c.Registry = reg }))
-	to := w.inbox()
-	w.request("req.a", to)
-	w.worker("w1", nil).take().finish()
-	if r, _ := to.next(); r.Usage == nil {
-		t.Fatalf("result %+v", r)
-	}
+	w.serves()
 	for _, sample := range []string{"unreadable_total{claim}", "unreadable_total{verdict}"} {
 		if n := gathered(t, reg)[sample]; n != 1 {
 			t.Errorf("%s is %v, want 1", sample, n)

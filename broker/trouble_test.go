@@ -31,12 +31,7 @@ func TestStreamDeleted(t *testing.T) {
 				e, ok := b.Leading()
 				return ok && e > epoch
 			})
-			to := w.inbox()
-			w.request("req.a", to)
-			w.worker("w1", nil).take().finish()
-			if r, _ := to.next(); r.Usage == nil {
-				t.Fatalf("result %+v", r)
-			}
+			w.serves()
 			w.awaitEmpty()
 		})
 	}
@@ -62,12 +57,7 @@ func TestHoleInDone(t *testing.T) {
 		}
 	}
 	w.awaitLeader(w.broker(nil))
-	to := w.inbox()
-	w.request("req.a", to)
-	w.worker("w1", nil).take().finish()
-	if r, _ := to.next(); r.Usage == nil {
-		t.Fatalf("result %+v", r)
-	}
+	w.serves()
 	w.awaitEmpty()
 }
 
